@@ -1,9 +1,11 @@
 // Installs dependencies that are missing. With `--runtime` it installs only what the service itself needs: checks and
 // tests need much more, for example a database server. Without `--runtime`, or with `--drivers`, it also installs every
-// driver. Otherwise the service itself installs a driver when a URL first names its scheme.
+// driver. Otherwise the service itself installs a driver when a URL first names its scheme. Without `--runtime`, or with
+// `--pages`, it also builds the pages of the console.
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { driverNames, foundStamp, install, installDriver, root, stampOf } from "./install.mjs"
+import { driverNames, ensureInstalled, foundStamp, installDriver, root, stampOf } from "./install.mjs"
+import { buildPages, installPages } from "./pages.mjs"
 
 const fail = (message) => {
   console.error(message)
@@ -23,15 +25,24 @@ const found = foundStamp(root)
 const hasAll = found.endsWith(" full") || existsSync(join(root, "node_modules", "typescript"))
 const isRuntimeOnly = isRuntime && !hasAll
 const full = `${stamp} full`
-const wantedStamps = isRuntimeOnly ? [`${stamp} runtime`, full] : [full]
-
-if (!wantedStamps.includes(found)) {
-  console.error("Installing dependencies (once) …")
-  if (!install(root, wantedStamps[0], isRuntimeOnly ? ["--omit=dev"] : [])) failed(root)
-}
+const isInstalled = ensureInstalled(root, {
+  stamps: isRuntimeOnly ? [`${stamp} runtime`, full] : [full],
+  say: console.error,
+  what: "Installing dependencies (once) …",
+  args: isRuntimeOnly ? ["--omit=dev"] : [],
+})
+if (!isInstalled) failed(root)
 
 if (!isRuntime || process.argv.includes("--drivers")) {
   for (const name of driverNames()) {
     if (!installDriver(name, console.error)) failed(join(root, "drivers", name))
   }
+}
+
+if (!isRuntime && !installPages(false, console.error)) failed(join(root, "web"))
+if ((!isRuntime || process.argv.includes("--pages")) && !buildPages(isRuntimeOnly, console.error)) {
+  const reason = "The console was not built; the reason is above."
+  // Timers matter more than pages.
+  if (isRuntime) console.error(`${reason} The service starts without it.`)
+  else fail(reason)
 }

@@ -1,5 +1,5 @@
 // `npm test`: everything that must pass before a commit. Groups of tests that cannot disturb each other run in
-// parallel. The tests of processes run alone, after them. The last line is the count: `N passed, N failed`. Each static
+// parallel. The tests of processes run after them. The last line is the count: `N passed, N failed`. Each static
 // check counts as one.
 import { availableParallelism } from "node:os"
 import { parseArgs } from "node:util"
@@ -54,6 +54,7 @@ const staticTitle = "static"
 const staticChecks: ReadonlyArray<Program> = [
   { title: "format and lint", command: installed("biome"), args: ["check", "--error-on-warnings", "."] },
   { title: "types", command: installed("tsc"), args: ["--project", "tsconfig.json"] },
+  { title: "types of the pages", command: installed("tsc"), args: ["--project", "web/tsconfig.json"] },
 ]
 
 /** Only the fast group can use all cores. It does so when no other group runs. */
@@ -119,9 +120,9 @@ const runAll = async (what: Asked): Promise<ReadonlyArray<Result>> => {
   const statics = staticChecks.map(staticStep)
   const sideBySide = what.isFast
     ? await runLanes([statics, tests("fast")])
-    : await runLanes([[...statics, ...tests("fast")], tests("servers")])
-  const alone = await runLanes([tests("processes")])
-  const ran = [...sideBySide, ...alone]
+    : await runLanes([[...statics, ...tests("fast"), ...tests("pages")], tests("servers")])
+  const atEnd = await runLanes([tests("clusters"), tests("processes")])
+  const ran = [...sideBySide, ...atEnd]
   if (chosen.length === 0)
     return [...ran, nothing(what.paths.join(" "), "no test file of the group has this text in its path")]
   const tested = ran.filter(({ title }) => title !== staticTitle)

@@ -6,7 +6,7 @@
 // the run is skipped, and says so; in CI that is a failure.
 import { spawnSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { homedir, tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
@@ -97,8 +97,9 @@ const settings = {
 }
 
 /** How many requests the service has answered, by its own metrics. */
-const requestsTo = async (url: string): Promise<string> => {
-  const answer = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined)
+const requestsTo = async (url: string, authorization: string): Promise<string> => {
+  const options = { headers: { authorization }, signal: AbortSignal.timeout(5_000) }
+  const answer = await fetch(`${url}/metrics`, options).catch(() => undefined)
   if (answer === undefined) return "an unknown number of"
   const counts = (await answer.text()).matchAll(/^timer_http_requests_total\{[^}]*\} (\d+)/gm)
   return String([...counts].reduce((sum, [, count]) => sum + Number(count), 0))
@@ -113,11 +114,21 @@ const fuzz = async (): Promise<boolean> => {
   const place = environment()
   const data = mkdtempSync(join(tmpdir(), "punctual-fuzz-"))
   try {
-    await using service = await ServiceProcess.ready({ folder: data, settings })
+    // The first key that a request makes puts keys in force, so the requests have one from the start.
+    const adminKey = randomBytes(32).toString("hex")
+    const adminKeyFile = join(data, "admin.key")
+    writeFileSync(adminKeyFile, adminKey, { mode: 0o600 })
+    const authorization = `Bearer ${adminKey}`
+    await using service = await ServiceProcess.ready({
+      folder: data,
+      settings: { ...settings, TIMER_ADMIN_KEY_FILE: adminKeyFile },
+    })
     const args = ["--config-file", join(folder, "schemathesis.toml"), "run", `${service.url}/openapi.json`]
     args.push("--phases", "examples,coverage,fuzzing", "--max-examples", examples)
     args.push("--seed", seed, "--request-timeout", "30", "--suppress-health-check", "all")
-    args.push("--continue-on-failure", "--no-color")
+    args.push("--continue-on-failure", "--no-color", "--header", `Authorization: ${authorization}`)
+    // The stream of events does not end.
+    args.push("--exclude-path", "/api/v1/events/stream")
     if (only !== undefined) args.push("--include-path", only)
     console.log("Warnings in the output are expected, because many requests are wrong on purpose.")
     const title = `schemathesis, seed ${seed}, ${examples} requests for each call`
@@ -130,7 +141,7 @@ const fuzz = async (): Promise<boolean> => {
       },
       true,
     )
-    const requests = await requestsTo(service.url)
+    const requests = await requestsTo(service.url, authorization)
     const result = ended.isGood ? "passed" : `failed (${ended.how})`
     console.log(`\nfuzz: ${result}, ${requests} requests, seed ${seed}`)
     return ended.isGood

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto"
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { withInstallLock } from "./installLock.mjs"
 
 export const root = fileURLToPath(new URL("..", import.meta.url))
 const driversFolder = join(root, "drivers")
@@ -24,8 +25,24 @@ export const foundStamp = (folder) => {
   return existsSync(file) ? readFileSync(file, "utf8") : ""
 }
 
+/**
+ * Installs what the lockfile of the folder names, unless one of the stamps is there. Returns whether it is there now.
+ * `what` is said before it installs. If several processes need the same, one installs, and the others wait for it.
+ */
+export const ensureInstalled = (folder, { stamps, say, what, args = [] }) => {
+  const isThere = () => stamps.includes(foundStamp(folder))
+  return (
+    isThere() ||
+    withInstallLock(folder, say, () => {
+      if (isThere()) return true
+      say(what)
+      return install(folder, stamps[0], args)
+    })
+  )
+}
+
 /** Returns whether it succeeded. The output of npm goes to stderr. */
-export const install = (folder, stamp, args = []) => {
+const install = (folder, stamp, args) => {
   // The service runs in Bun, and npm is made for Node.
   const node =
     process.versions.bun === undefined ? process.execPath : (process.env.npm_node_execpath ?? "node")
@@ -54,8 +71,6 @@ export const driverNames = () =>
 /** If the driver is missing, prints a line and installs it. Returns whether the driver is there now. */
 export const installDriver = (name, say, drivers = driversFolder) => {
   const folder = join(drivers, name)
-  const stamp = stampOf(folder)
-  if (foundStamp(folder) === stamp) return true
-  say(`Installing the driver ${name} (once) …`)
-  return install(folder, stamp)
+  const what = `Installing the driver ${name} (once) …`
+  return ensureInstalled(folder, { stamps: [stampOf(folder)], say, what })
 }

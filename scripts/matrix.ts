@@ -1,7 +1,7 @@
 // `npm run test:matrix`: checks that take too long for every commit. It runs model and property tests with ten times
-// their usual runs, more worlds of the simulator than `npm test`, and its mutations. The parts run one after the other
-// and print their progress. The last line has the form of `npm test`: all worlds together count as one test, and so do
-// all mutations.
+// their usual runs, the console over a million timers, more worlds of the simulator than `npm test`, and its mutations.
+// The parts run one after the other and print their progress. The last line has the form of `npm test`: all worlds
+// together count as one test, and so do all mutations.
 import { parseArgs } from "node:util"
 import type { Result } from "./judge.ts"
 import { installed, runProgram } from "./runProgram.ts"
@@ -9,8 +9,11 @@ import { summaryOf } from "./summary.ts"
 import { GroupSorter, groups, testFiles } from "./testGroups.ts"
 import { runTests } from "./testRun.ts"
 
-const parts = ["models", "seeds", "mutations"] as const
+const parts = ["models", "console", "seeds", "mutations"] as const
 type Part = (typeof parts)[number]
+
+/** The console on SQLite. It lists a million timers here. */
+const consoleFile = "web/test/sqliteConsole.test.ts"
 
 const usage = `npm run test:matrix -- [options]
   --only PART    one of ${parts.join(", ")}
@@ -42,13 +45,16 @@ const positive = (name: string, text: string): number => {
   return Number(text)
 }
 
-/** The tests that take their number of runs from testkit/effort.ts, except the simulator, which has its own part. */
+const matrixEffort = { env: { PUNCTUAL_EFFORT: "matrix" }, timeoutMs: 15 * 60_000 }
+
+/** The tests that take their number of runs from testkit/effort.ts, except those that have a part of their own. */
 const models = async (): Promise<ReadonlyArray<Result>> => {
   const sorter = new GroupSorter()
   const files = testFiles().filter((file) => {
     const reached = sorter.filesReachedBy(file)
     return (
       reached.includes("server/testkit/effort.ts") &&
+      file !== consoleFile &&
       !reached.includes("server/testkit/simulation/Simulation.ts")
     )
   })
@@ -56,13 +62,7 @@ const models = async (): Promise<ReadonlyArray<Result>> => {
   for (const group of groups) {
     const ofGroup = files.filter((file) => sorter.groupOf(file) === group)
     if (ofGroup.length === 0) continue
-    const run = {
-      title: `models, ${group}`,
-      files: ofGroup,
-      env: { PUNCTUAL_EFFORT: "matrix" },
-      timeoutMs: 15 * 60_000,
-    }
-    results.push(await runTests(run, true))
+    results.push(await runTests({ title: `models, ${group}`, files: ofGroup, ...matrixEffort }, true))
   }
   return results
 }
@@ -77,6 +77,9 @@ const simulate = async (title: string, args: ReadonlyArray<string>): Promise<Res
 const run = async ({ parts, seeds, from }: Asked): Promise<ReadonlyArray<Result>> => {
   const results: Array<Result> = []
   if (parts.includes("models")) results.push(...(await models()))
+  if (parts.includes("console")) {
+    results.push(await runTests({ title: "console", files: [consoleFile], ...matrixEffort }, true))
+  }
   if (parts.includes("seeds")) {
     results.push(
       await simulate(`${seeds} seeds from ${from} on`, ["--from", `${from}`, "--seeds", `${seeds}`]),

@@ -11,6 +11,7 @@ export const productRoots: ReadonlyArray<string> = [
   "api/src",
   "bus/src",
   "documents/src",
+  "door/src",
   "server/src",
   "app/src",
 ]
@@ -32,8 +33,10 @@ export const testRoots: ReadonlyArray<string> = [
   "bench/test",
   "bus/test",
   "documents/test",
+  "door/test",
   "scripts/test",
   "server/test",
+  "web/test",
 ]
 
 export interface Import {

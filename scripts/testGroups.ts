@@ -2,22 +2,27 @@
 // other files, so no one has to assign a file to a group:
 //
 //   fast       starts no program;
-//   servers    starts a database, a broker or a browser, and no other program: it imports only `serverStarters`. Also the
+//   pages      starts a browser, and perhaps a database or a broker;
+//   servers    starts a database or a broker, and no other program: it imports only `serverStarters`. Also the
 //              `longSuites`;
+//   clusters   starts several nodes of the service. Its tests wait most of the time: for leases, restarts and load;
 //   processes  starts any other program, mostly the service itself, to kill it, freeze it or trace it.
 //
-// A file that starts a program in a new way is in `processes`, where it disturbs no other test. While the fast group
+// A file that starts a program in a new way is in `processes`, where it disturbs few other tests. While the fast group
 // runs, refusePrograms.ts makes every attempt to start a program fail.
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { filesBelow, importsOf, root, testRoots, textOf } from "./repository.ts"
 
-export const groups = ["fast", "servers", "processes"] as const
+export const groups = ["fast", "pages", "servers", "clusters", "processes"] as const
 export type Group = (typeof groups)[number]
+
+const browserStarter = "server/testkit/Browser.ts"
+const clusterFile = "server/testkit/ClusterHarness.ts"
 
 /** The files that start a database, a broker or a browser, or download one. Add the file of a new kind of server. */
 export const serverStarters: ReadonlyArray<string> = [
-  "server/testkit/Browser.ts",
+  browserStarter,
   "server/testkit/Certificates.ts",
   "server/testkit/DebianPackages.ts",
   "bus/testkit/NatsBinary.ts",
@@ -29,14 +34,29 @@ export const serverStarters: ReadonlyArray<string> = [
 /** Suites that start no program, but that would take half of the minute of the fast group: over real files, or long runs. */
 export const longSuites: ReadonlyArray<string> = [
   "api/test/JsonScan.test.ts",
+  "server/test/bulk/onMemoryAndSqlite.test.ts",
+  "server/test/cli/everyCommandAndKey.test.ts",
+  "server/test/cli/keys/storeKeys.test.ts",
   "server/test/cli/store/backup.test.ts",
   "server/test/cli/store/damage.test.ts",
   "server/test/cli/store/restore.test.ts",
   "server/test/cli/timers/timersFrom.test.ts",
+  "server/test/cli/watch/watch.test.ts",
+  "server/test/cli/webhooks/webhooks.test.ts",
   "server/test/engine/EngineCongestion.test.ts",
   "server/test/engine/EngineEgress.test.ts",
+  "server/test/engine/EngineFaults.test.ts",
+  "server/test/engine/census/estimates.test.ts",
+  "server/test/inprocess/Punctual.test.ts",
+  "server/test/stores/sqlite/Reader.test.ts",
+  "server/test/stores/sqlite/SqliteArchive.test.ts",
+  "server/test/stores/sqlite/SqliteDocuments.test.ts",
   "server/test/stores/sqlite/SqliteStore.test.ts",
+  "server/test/stores/sqlite/StoreThread.test.ts",
+  "server/test/stores/sqlite/Writer.test.ts",
   "server/test/stores/sqlite/damage.test.ts",
+  "server/test/stores/sqlite/newFiles.test.ts",
+  "server/test/stores/sqlite/openDatabase.test.ts",
 ]
 
 /** All test files of the repository, as paths from the root. */
@@ -64,9 +84,12 @@ export class GroupSorter {
   }
 
   groupOf(testFile: string): Group {
-    const starters = this.filesReachedBy(testFile).filter((path) => this.canStartPrograms(path))
+    const reached = this.filesReachedBy(testFile)
+    const starters = reached.filter((path) => this.canStartPrograms(path))
     if (starters.length === 0) return longSuites.includes(testFile) ? "servers" : "fast"
-    return starters.every((path) => serverStarters.includes(path)) ? "servers" : "processes"
+    if (!starters.every((path) => serverStarters.includes(path)))
+      return reached.includes(clusterFile) ? "clusters" : "processes"
+    return starters.includes(browserStarter) ? "pages" : "servers"
   }
 
   /** The file itself and all files that it imports, directly or through others. */

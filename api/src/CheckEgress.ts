@@ -35,7 +35,7 @@ export const CheckEgressAnswer = Schema.Struct({
   reason: Schema.String.annotate({ description: "Why, and what an operator can change." }),
   addresses: Schema.Array(JudgedAddress).annotate({
     description:
-      "The address in the URL, or the first 20 addresses of the host as the service resolves it now. Empty if it cannot be resolved within TIMER_LOOKUP_TIMEOUT of the service.",
+      "The address in the URL, or those of the first 20 addresses of the host, as the service resolves it now, that the rules allow. Refused addresses of a host are not shown, so that nobody can learn the addresses of the service's own network. Empty if none is allowed, or if the host cannot be resolved within TIMER_LOOKUP_TIMEOUT of the service.",
   }),
 }).annotate({ identifier: "CheckEgressAnswer", description: "What would happen to a webhook to this URL." })
 export type CheckEgressAnswer = typeof CheckEgressAnswer.Type

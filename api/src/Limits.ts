@@ -68,6 +68,15 @@ export const limitHint = (...keys: ReadonlyArray<keyof Limits>): string =>
   ` (the service's ${keys.length > 1 ? "settings" : "setting"} ${keys.map(limitSettingName).join(" and ")})`
 
 /**
+ * A page of a list ends when its rows have about this many bytes, even if it has fewer rows than the caller allows. This
+ * limit is fixed. A larger page would hold the thread of the service for too long.
+ */
+export const pageBytesMax = 1024 * 1024
+
+/** The end of the description of a page. */
+export const pageBytesText = "A page also ends when it has about 1 MiB."
+
+/**
  * The limits of the form of a body. They are fixed. A body beyond them is refused before it is parsed, because parsing
  * it would hold the thread of the service for too long.
  */

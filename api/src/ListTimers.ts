@@ -6,27 +6,18 @@
 import { Schema } from "effect"
 import { Count } from "./Count.ts"
 import { makeCursor } from "./Cursor.ts"
-import { type Limits, limitHint } from "./Limits.ts"
-import { atMostOneOf, exactlyOneOf } from "./oneOf.ts"
+import type { Limits } from "./Limits.ts"
+import { makePageLimit } from "./PageLimit.ts"
 import { perLimits } from "./perLimits.ts"
 import { TimerSchema } from "./Timer.ts"
-import { endsAfterItBegins, hasStateWithReason, isBoundedOverAll, listFilterFields } from "./TimerFilter.ts"
+import { listFilterFields, scopeChecks } from "./TimerFilter.ts"
 
 const orders = ["asc", "desc"] as const
-
-const scopeChecks = [
-  exactlyOneOf("namespace", "namespaces"),
-  atMostOneOf("state", "states"),
-  endsAfterItBegins,
-  isBoundedOverAll,
-  hasStateWithReason,
-] as const
 
 const costs =
   "host, reason, error and minLateness have no index: one call examines at most 10,000 timers, and the answer says how many it examined."
 
 export const makeListTimers = perLimits((limits: Limits) => {
-  const limitMessage = `must be a whole number from 1 to ${limits.listPage}`
   return Schema.Struct({
     ...listFilterFields,
     order: Schema.optionalKey(
@@ -45,18 +36,7 @@ export const makeListTimers = perLimits((limits: Limits) => {
         .check(Schema.isMaxLength(1, { message: 'must contain "payload" at most once' })),
     ),
     cursor: Schema.optionalKey(makeCursor(limits)),
-    limit: Schema.optionalKey(
-      Schema.Number.annotate({ message: limitMessage }).check(
-        Schema.isInt({ message: limitMessage }),
-        Schema.isBetween(
-          { minimum: 1, maximum: limits.listPage },
-          {
-            message: `${limitMessage}${limitHint("listPage")}`,
-            description: `The size of a page (default ${limits.listPageDefault}).`,
-          },
-        ),
-      ),
-    ),
+    limit: Schema.optionalKey(makePageLimit(limits)),
   })
     .annotate({
       message: "must be a JSON object",
@@ -78,7 +58,8 @@ export const ListTimersAnswer = Schema.Struct({
   timers: Schema.Array(TimerSchema),
   nextCursor: Schema.optionalKey(
     Schema.String.annotate({
-      description: "Present if there may be more timers, even if this page is empty. Send it as cursor.",
+      description:
+        "Present if there may be more timers, even if this page is empty or has fewer timers than limit. Send it as cursor.",
     }),
   ),
   examined,

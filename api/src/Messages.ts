@@ -7,7 +7,7 @@ import { AnyJson } from "./AnyJson.ts"
 import { Count } from "./Count.ts"
 import { described } from "./described.ts"
 import { Instant } from "./Instant.ts"
-import type { Limits } from "./Limits.ts"
+import { type Limits, pageBytesText } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
 import { perLimits } from "./perLimits.ts"
 
@@ -68,7 +68,10 @@ export const makeListMessages = perLimits((limits: Limits) => {
         Schema.isInt({ message: limitMessage }),
         Schema.isBetween(
           { minimum: 1, maximum: messagesPage },
-          { message: limitMessage, description: `The size of a page (default ${pageDefault}).` },
+          {
+            message: limitMessage,
+            description: `The size of a page (default ${pageDefault}). ${pageBytesText}`,
+          },
         ),
       ),
     ),

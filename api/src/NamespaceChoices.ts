@@ -48,13 +48,31 @@ const isSound = Schema.makeFilter(
   },
 )
 
-export const NamespaceChoices = Schema.Array(Choice)
-  .annotate({ message: choicesMessage })
-  .check(
-    Schema.isBetweenLength(1, mostNamespaceChoices, {
-      message: choicesMessage,
-      description: `1 to ${mostNamespaceChoices} names or prefixes followed by * ("team-*"). The prefixes may match ${mostNamespacesMatched} namespaces together. ["*"] means every namespace, but only for pending timers and dead letters.`,
-      examples: [["billing", "team-*"]],
-    }),
-    isSound,
-  )
+/** Names and prefixes. `description` says what they select. */
+const choicesFor = (description: string) =>
+  Schema.Array(Choice)
+    .annotate({ message: choicesMessage })
+    .check(
+      Schema.isBetweenLength(1, mostNamespaceChoices, {
+        message: choicesMessage,
+        description,
+        examples: [["billing", "team-*"]],
+      }),
+      isSound,
+    )
+
+const namesAndPrefixes = `1 to ${mostNamespaceChoices} names or prefixes followed by * ("team-*").`
+
+export const NamespaceChoices = choicesFor(
+  `${namesAndPrefixes} The prefixes may match ${mostNamespacesMatched} namespaces together. ["*"] means every namespace, but only for pending timers and dead letters.`,
+)
+
+export const KeyNamespaces = choicesFor(
+  `Where the key may act: ${namesAndPrefixes} ["*"], the default, means everywhere. Actions on the whole service need it.`,
+)
+
+export const EventNamespaces = choicesFor(`Whose events the reader gets: ${namesAndPrefixes}`)
+
+export const ActivityNamespaces = choicesFor(
+  `Whose activity to count: ${namesAndPrefixes} By default all namespaces that the key may read.`,
+)

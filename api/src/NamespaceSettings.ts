@@ -6,12 +6,12 @@ import { Schema } from "effect"
 import { Count } from "./Count.ts"
 import { described } from "./described.ts"
 import { Instant } from "./Instant.ts"
-import { type Limits, limitHint } from "./Limits.ts"
+import { type Limits, limitHint, pageBytesText } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
 import { perLimits } from "./perLimits.ts"
 import { makeRetryPolicyInput, RetryPolicySchema } from "./RetryPolicy.ts"
 import { makeOnDead, OnDeadSchema, onDeadMessage } from "./Target.ts"
-import { secretBytes, WebhookSecret } from "./WebhookSecret.ts"
+import { secretBytes, secretMessage, WebhookSecret } from "./WebhookSecret.ts"
 
 const wholeNumber = (minimum: number, maximum: number, description: string) => {
   const message = `must be a whole number from ${minimum} to ${maximum}, or null`
@@ -27,11 +27,34 @@ const wholeNumber = (minimum: number, maximum: number, description: string) => {
 
 const secretsMessage = "must be an array of 1 or 2 secrets, or null"
 
+const fingerprintMessage = "must be the fingerprint of a secret, as /namespaces/get shows it"
+
+/** So that a rotation needs only the new secret, because nobody can read the old one from the service. */
+const KeptSecret = Schema.Struct({
+  fingerprint: Schema.String.annotate({ message: fingerprintMessage }).check(
+    Schema.isPattern(/^[0-9a-f]{16}$/, { message: fingerprintMessage }),
+  ),
+}).annotate({
+  identifier: "KeptSecret",
+  description: "A secret that the namespace has already, by its fingerprint. It stays as it is.",
+})
+
+export type KeptSecret = typeof KeptSecret.Type
+
+const SecretInput = Schema.Union([WebhookSecret, KeptSecret]).annotate({
+  identifier: "WebhookSecretInput",
+  message: `${secretMessage}; or { "fingerprint": … } for a secret that the namespace has`,
+  description: "A new secret, or the fingerprint of a secret that the namespace has.",
+})
+
 /** Compares the bytes, because base64 can write the same bytes in several ways. */
+const identityOf = (secret: typeof SecretInput.Type): string =>
+  typeof secret === "string" ? String(secretBytes(secret)) : secret.fingerprint
+
 const areDifferent = Schema.makeFilter(
-  ([first, second, ...more]: ReadonlyArray<string>) => {
+  ([first, second, ...more]: ReadonlyArray<typeof SecretInput.Type>) => {
     if (first === undefined || second === undefined || more.length > 0) return undefined
-    const isSame = String(secretBytes(first)) === String(secretBytes(second))
+    const isSame = identityOf(first) === identityOf(second)
     return isSame ? { path: [1], issue: "is the same as the first secret: remove one of them" } : undefined
   },
   { toJsonSchema: () => [{ uniqueItems: true }, true] },
@@ -43,13 +66,13 @@ export const makePutNamespace = perLimits((limits: Limits) =>
     namespace: Namespace,
     webhookSecrets: Schema.optionalKey(
       Schema.NullOr(
-        Schema.Array(WebhookSecret)
+        Schema.Array(SecretInput)
           .annotate({ message: secretsMessage })
           .check(
             Schema.isBetweenLength(1, 2, {
               message: secretsMessage,
               description:
-                "The secrets for signing webhooks. With two secrets, during a rotation, webhooks have both signatures. The service never shows secrets again.",
+                "The secrets for signing webhooks. With two secrets, during a rotation, webhooks have both signatures. The service never shows secrets again. To keep a secret that the namespace has, send its fingerprint.",
             }),
             areDifferent,
           ),
@@ -104,6 +127,9 @@ export const makeListNamespaces = perLimits((limits: Limits) => {
   const limitMessage = `must be a whole number from 1 to ${limits.namespacePage}`
   const cursorMessage = "must be the nextCursor of an earlier answer"
   return Schema.Struct({
+    prefix: Schema.optionalKey(
+      Namespace.annotate({ description: "Only namespaces whose names begin with this." }),
+    ),
     cursor: Schema.optionalKey(
       Schema.String.annotate({ message: cursorMessage }).check(
         Schema.isBetweenLength(1, limits.cursorLength, { message: cursorMessage }),
@@ -116,7 +142,7 @@ export const makeListNamespaces = perLimits((limits: Limits) => {
           { minimum: 1, maximum: limits.namespacePage },
           {
             message: `${limitMessage}${limitHint("namespacePage")}`,
-            description: "The size of a page (default: the largest).",
+            description: `The size of a page (default: the largest). ${pageBytesText}`,
           },
         ),
       ),

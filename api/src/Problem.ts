@@ -5,8 +5,7 @@
  *
  * There are more codes than the calls of the contract need: `notFound` (404, no such path), `methodNotAllowed` (405)
  * and `requestTimeout` (408, the body arrived too slowly) are for requests that reach no call. `restoredFromBackup`
- * (409) is for a restored service that an operator must resume explicitly. `unauthorized` (401) and `forbidden` (403)
- * are reserved for API keys. No service answers them yet.
+ * (409) is for a restored service that an operator must resume explicitly.
  */
 import { Schema } from "effect"
 import { HttpApiError } from "effect/http-api"
@@ -19,11 +18,13 @@ export const problemCodes = {
   invalidJson: { status: 400, title: "The body is not valid JSON" },
   invalidRequest: { status: 400, title: "The request is not valid" },
   egressRefused: { status: 400, title: "The egress rules do not allow this address" },
-  unauthorized: { status: 401, title: "Authentication is needed (reserved, not used yet)" },
-  forbidden: { status: 403, title: "This is not allowed (reserved, not used yet)" },
+  unauthorized: { status: 401, title: "A valid key is needed" },
+  forbidden: { status: 403, title: "The caller may not do this" },
   notFound: { status: 404, title: "There is nothing at this path" },
   messageNotFound: { status: 404, title: "There is no such undeliverable message" },
   timerNotFound: { status: 404, title: "There is no such timer" },
+  keyNotFound: { status: 404, title: "There is no such key" },
+  jobNotFound: { status: 404, title: "There is no such job" },
   methodNotAllowed: { status: 405, title: "The service does not accept this method here" },
   requestTimeout: { status: 408, title: "The request took too long to arrive" },
   timerExists: { status: 409, title: "The timer already exists" },
@@ -31,7 +32,9 @@ export const problemCodes = {
   timerInFlight: { status: 409, title: "The timer is being delivered" },
   clockNotManual: { status: 409, title: "The clock cannot be moved" },
   restoredFromBackup: { status: 409, title: "The store was restored from a backup" },
+  keyRefused: { status: 409, title: "The key cannot be made or changed like this" },
   messageRefused: { status: 409, title: "The bus cannot do this with the message" },
+  countChanged: { status: 409, title: "More timers match than expected" },
   bodyTooLarge: { status: 413, title: "The body is too large" },
   unsupportedMediaType: { status: 415, title: "The body has an unsupported type or encoding" },
   quotaExceeded: { status: 429, title: "A quota is used up" },
@@ -171,6 +174,33 @@ export class BrokerUnavailable extends HttpApiError.Problem<BrokerUnavailable>()
   { ...members("brokerUnavailable"), ...tryAgain },
 ) {}
 
+export class KeyNotFound extends HttpApiError.Problem<KeyNotFound>()(
+  "KeyNotFound",
+  declare("keyNotFound"),
+  members("keyNotFound"),
+) {}
+
+export class KeyChangeRefused extends HttpApiError.Problem<KeyChangeRefused>()(
+  "KeyChangeRefused",
+  declare("keyRefused"),
+  members("keyRefused"),
+) {}
+
+export class JobNotFound extends HttpApiError.Problem<JobNotFound>()(
+  "JobNotFound",
+  declare("jobNotFound"),
+  members("jobNotFound"),
+) {}
+
+export class CountChanged extends HttpApiError.Problem<CountChanged>()(
+  "CountChanged",
+  declare("countChanged"),
+  {
+    ...members("countChanged"),
+    currentCount: Count.annotate({ description: "How many timers match now, as /timers/count answers it." }),
+  },
+) {}
+
 export class ClockNotManual extends HttpApiError.Problem<ClockNotManual>()(
   "ClockNotManual",
   declare("clockNotManual"),
@@ -231,6 +261,10 @@ export type Problem =
   | NotFound
   | TimerNotFound
   | MessageNotFound
+  | KeyNotFound
+  | KeyChangeRefused
+  | JobNotFound
+  | CountChanged
   | MessageRefusedByBus
   | BrokerUnavailable
   | MethodNotAllowed
@@ -272,6 +306,7 @@ export const ProblemDocument = Schema.Struct({
   detail: Schema.String,
   errors: Schema.optionalKey(Schema.Array(FieldErrorSchema)),
   currentRevision: Schema.optionalKey(Count),
+  currentCount: Schema.optionalKey(Count),
   quota: Schema.optionalKey(Schema.String),
   retryAfterSeconds: Schema.optionalKey(retryAfterSeconds),
   written: Schema.optionalKey(written),
@@ -288,6 +323,7 @@ export const toProblemDocument = (problem: Problem): ProblemDocument => ({
   detail: problem.detail,
   ...("errors" in problem ? { errors: problem.errors } : {}),
   ...("currentRevision" in problem ? { currentRevision: problem.currentRevision } : {}),
+  ...("currentCount" in problem ? { currentCount: problem.currentCount } : {}),
   ...("quota" in problem ? { quota: problem.quota } : {}),
   ...("retryAfterSeconds" in problem
     ? { retryAfterSeconds: problem.retryAfterSeconds, written: problem.written }

@@ -5,6 +5,8 @@
  */
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AdvanceClock, AdvanceClockAnswer, advanceAnswerWithinMs } from "./AdvanceClock.ts"
+import { makeAuditGroup } from "./auditGroup.ts"
+import { makeBulkGroup } from "./bulkGroup.ts"
 import { ClusterAnswer, GetCluster } from "./Cluster.ts"
 import { CreateManyTimersAnswer, makeCreateManyTimers } from "./CreateManyTimers.ts"
 import { CreateTimerAnswer, makeCreateTimer } from "./CreateTimer.ts"
@@ -13,8 +15,9 @@ import { DeleteTimer, DeleteTimerAnswer } from "./DeleteTimer.ts"
 import { describeCall } from "./describeCall.ts"
 import { makeEgressGroup } from "./egressGroup.ts"
 import { GetTimer, TimerAnswer } from "./GetTimer.ts"
+import { makeKeysGroup, sessionsGroup } from "./keysGroup.ts"
 import { defaultLimits, type Limits } from "./Limits.ts"
-import { CountTimers, CountTimersAnswer, ListTimersAnswer, makeListTimers } from "./ListTimers.ts"
+import { listEndpoints } from "./listEndpoints.ts"
 import { makeMessagesGroup } from "./messagesGroup.ts"
 import {
   GetNamespace,
@@ -70,7 +73,7 @@ const createEndpoints = (limits: Limits) =>
       error: commonProblems,
     }).annotateMerge(
       describeCall(
-        { action: "timers.write", bodyLimit: "createManyBodyBytes" },
+        { action: "timers.write", bodyLimit: "createManyBodyBytes", checksNamespaces: true },
         "Create many timers",
         {
           timers: [
@@ -128,39 +131,10 @@ const keyEndpoints = (limits: Limits) =>
       error: commonProblems,
     }).annotateMerge(
       describeCall(
-        { action: "timers.cancel" },
+        { action: "timers.cancel", takesTurns: true, isAudited: true },
         "Cancel many timers",
         { namespace: "billing", filter: { idPrefix: "invoice-4711-" } },
         "Each call handles a limited number of timers. Repeat the call while the answer has more, with its nextCursor as cursor if there is one.",
-      ),
-    ),
-  ] as const
-
-/** Timers that a filter selects. */
-const listEndpoints = (limits: Limits) =>
-  [
-    HttpApiEndpoint.post("list", "/list", {
-      payload: makeListTimers(limits),
-      success: ListTimersAnswer,
-      error: commonProblems,
-    }).annotateMerge(
-      describeCall(
-        { action: "timers.read" },
-        "List timers",
-        { namespace: "billing", until: "2030-02-01T00:00:00Z", limit: 50 },
-        "Answers one page of timers of one namespace or several. A timer that does not change while you read the pages appears exactly once. A page may be short or empty and still have a nextCursor.",
-      ),
-    ),
-    HttpApiEndpoint.post("count", "/count", {
-      payload: CountTimers,
-      success: CountTimersAnswer,
-      error: commonProblems,
-    }).annotateMerge(
-      describeCall(
-        { action: "timers.read" },
-        "Count timers",
-        { namespace: "billing", state: "dead" },
-        "Counting stops at a limit. Then capped is true.",
       ),
     ),
   ] as const
@@ -174,7 +148,7 @@ const deadLetterEndpoints = () =>
       error: [...commonProblems, TimerNotFound],
     }).annotateMerge(
       describeCall(
-        { action: "dead.replay" },
+        { action: "dead.replay", takesTurns: true, isAudited: true },
         "Replay dead letters",
         { namespace: "billing", filter: { idPrefix: "invoice-4711-" }, dryRun: true },
         "Each dead letter becomes a pending timer that is due now, with all its attempts. A dead letter is skipped if a timer with its id is pending. With timerId the latest dead letter is replayed. With a filter the oldest are replayed first. Each call handles a limited number of timers. Repeat the call while the answer has more, with its nextCursor as cursor if there is one. Set until to the time when you began, so that timers that die again are not replayed again.",
@@ -186,7 +160,7 @@ const deadLetterEndpoints = () =>
       error: [...commonProblems, TimerNotFound],
     }).annotateMerge(
       describeCall(
-        { action: "dead.discard" },
+        { action: "dead.discard", takesTurns: true, isAudited: true },
         "Discard dead letters",
         { namespace: "billing", timerId: "invoice-4711-reminder" },
         "Removes dead letters permanently, with their payloads. Each call handles a limited number of timers. Repeat the call while the answer has more, with its nextCursor as cursor if there is one.",
@@ -237,7 +211,7 @@ const clockGroup = () =>
         error: [...commonProblems, ClockNotManual],
       }).annotateMerge(
         describeCall(
-          { action: "clock.advance", answerWithinMs: advanceAnswerWithinMs },
+          { action: "clock.advance", answerWithinMs: advanceAnswerWithinMs, isAudited: true },
           "Move the clock",
           { by: "31d" },
           "Works only if the service was started with TIMER_CLOCK=manual. Timers that become due on the way fire in order, each at its own instant, including retries and timers that are armed again. The service stores all outcomes before it answers.",
@@ -258,7 +232,7 @@ const makeNamespacesGroup = (limits: Limits) =>
         error: [...commonProblems, EgressRefused],
       }).annotateMerge(
         describeCall(
-          { action: "namespaces.write" },
+          { action: "namespaces.write", isAudited: true },
           "Change the settings of a namespace",
           { namespace: "billing", maxPending: 100_000, createsPerSecond: 200 },
           "A field that is left out stays as it is. null sets a field back to its default. The change applies on all nodes within a second. The store seals secrets, and answers show only their fingerprints.",
@@ -282,10 +256,10 @@ const makeNamespacesGroup = (limits: Limits) =>
         error: commonProblems,
       }).annotateMerge(
         describeCall(
-          { action: "namespaces.read" },
+          { action: "namespaces.read", checksNamespaces: true, takesTurns: true },
           "List namespaces",
-          { limit: 50 },
-          "Answers the namespaces that have settings, pending timers, history or dead letters, sorted by name.",
+          { prefix: "bill", limit: 50 },
+          "Answers the namespaces that have settings, pending timers, history or dead letters, sorted by name; with prefix only those whose names begin with it. The answer has only namespaces that the key may read.",
         ),
       ),
     )
@@ -303,8 +277,8 @@ const serviceGroup = () =>
         describeCall(
           { action: "service.read" },
           "Show the service",
-          {},
-          "Answers the time of the service, and whether all firing is paused.",
+          { settings: true },
+          "Answers the time of the service, whether all firing is paused, and which program answers. With settings: true, the answer also has every setting in force on the node that answers, without secrets.",
         ),
       ),
       HttpApiEndpoint.post("pause", "/pause", {
@@ -313,7 +287,7 @@ const serviceGroup = () =>
         error: commonProblems,
       }).annotateMerge(
         describeCall(
-          { action: "service.write" },
+          { action: "service.write", isAudited: true },
           "Stop all firing",
           { reason: "the receivers are being moved" },
           "Stops firing in all namespaces and on all nodes within a second. The pause lasts until resume, also over restarts. The service still accepts timers, and attempts in flight finish. The time of the pause does not count against expireAfter and maxDuration.",
@@ -325,7 +299,7 @@ const serviceGroup = () =>
         error: [...commonProblems, RestoredFromBackup],
       }).annotateMerge(
         describeCall(
-          { action: "service.write" },
+          { action: "service.write", isAudited: true },
           "Resume firing",
           {},
           "Timers that became due during the pause start at once, within the limits of deliveries in flight.",
@@ -356,7 +330,7 @@ const breakersGroup = () =>
         error: commonProblems,
       }).annotateMerge(
         describeCall(
-          { action: "service.write" },
+          { action: "service.write", isAudited: true },
           "Close a host's breakers",
           { host: "hooks.example.com:443" },
           "Closes them on the node that is asked, in all namespaces. Timers that wait for the host start at once.",
@@ -377,6 +351,7 @@ export const makePunctualApi = (limits: Limits) =>
   HttpApi.make("punctual")
     .add(
       makeTimersGroup(limits),
+      makeBulkGroup(limits),
       clusterGroup(),
       clockGroup(),
       makeNamespacesGroup(limits),
@@ -384,6 +359,9 @@ export const makePunctualApi = (limits: Limits) =>
       breakersGroup(),
       makeEgressGroup(limits),
       makeMessagesGroup(limits),
+      makeKeysGroup(limits),
+      sessionsGroup(),
+      makeAuditGroup(limits),
     )
     .prefix("/api/v1")
     .annotate(HttpApi.PayloadParseOptions, requestParseOptions)
@@ -392,7 +370,7 @@ export const makePunctualApi = (limits: Limits) =>
         title: "Punctual",
         version: "1",
         description:
-          "A durable timer service: deliver this payload to that target at time T, at least once, on time. Failures are RFC 9457 problem documents with a code.",
+          "A durable timer service: deliver this payload to that target at time T, at least once, on time. Failures are RFC 9457 problem documents with a code. Each answer has a header x-request-id. A request can give its own: 1 to 128 visible ASCII characters.",
         license: { name: "MIT", identifier: "MIT" },
         servers: [
           { url: ".", description: "The service that answers this document." },

@@ -5,7 +5,16 @@ import { described } from "./described.ts"
 import { emptyBody } from "./emptyBody.ts"
 import { Instant } from "./Instant.ts"
 
-export const GetService = emptyBody("GetService")
+const settingsMessage = "must be true"
+
+export const GetService = Schema.Struct({
+  settings: Schema.optionalKey(
+    Schema.Literal(true).annotate({
+      message: settingsMessage,
+      description: "Also answer the settings in force.",
+    }),
+  ),
+}).annotate({ message: "must be a JSON object", identifier: "GetService" })
 export type GetService = typeof GetService.Type
 
 const reasonMessage = "must be text of 1 to 200 characters"
@@ -38,10 +47,32 @@ const Pause = Schema.Struct({
   reason: Schema.optionalKey(Schema.String),
 }).annotate({ identifier: "Pause" })
 
+const ServiceBuild = Schema.Struct({
+  version: Schema.String,
+  commit: Schema.optionalKey(Schema.String),
+  builtAt: Schema.optionalKey(Schema.String),
+}).annotate({
+  identifier: "ServiceBuild",
+  description: "Which program answers. One that runs from its sources has no commit and no builtAt.",
+})
+
+const SettingInForce = Schema.Struct({
+  name: Schema.String,
+  value: Schema.String.annotate({ description: "As an operator writes it, without secrets." }),
+  isSet: Schema.Boolean.annotate({ description: "An operator set it. Otherwise it has its default." }),
+}).annotate({ identifier: "SettingInForce", description: "A setting of the node that answers." })
+
 export const ServiceAnswer = Schema.Struct({
   now: Instant.pipe(described("The time of the service, by which timers fire.")),
   pause: Schema.optionalKey(
     Pause.annotate({ description: "Present while all firing is paused. The service still accepts timers." }),
+  ),
+  build: Schema.optionalKey(ServiceBuild),
+  settings: Schema.optionalKey(
+    Schema.Array(SettingInForce).annotate({
+      description:
+        "Present if the request asked for it. A setting that has no default is here only if it is set.",
+    }),
   ),
 }).annotate({ identifier: "ServiceAnswer", description: "The service as a whole." })
 export type ServiceAnswer = typeof ServiceAnswer.Type

@@ -6,6 +6,7 @@ import { described, usedFor } from "./described.ts"
 import { Instant } from "./Instant.ts"
 import { Namespace } from "./Namespace.ts"
 import { everyNamespace, NamespaceChoices } from "./NamespaceChoices.ts"
+import { atMostOneOf, exactlyOneOf } from "./oneOf.ts"
 import { Tag } from "./Tags.ts"
 import { TargetHost } from "./TargetHost.ts"
 import { idMessage, idPattern, timerIdBytes, whyNotId } from "./TimerId.ts"
@@ -142,7 +143,7 @@ interface Scope {
 const statesIn = ({ state = "pending", states = [state] }: Scope): ReadonlyArray<string> => states
 
 /** Over all namespaces there would be too many delivered and cancelled timers to merge. */
-export const isBoundedOverAll = Schema.makeFilter((scope: Scope) =>
+const isBoundedOverAll = Schema.makeFilter((scope: Scope) =>
   scope.namespaces?.[0] === everyNamespace &&
   statesIn(scope).some((state) => state !== "pending" && state !== "dead")
     ? {
@@ -155,7 +156,7 @@ export const isBoundedOverAll = Schema.makeFilter((scope: Scope) =>
 const statesWithReason: ReadonlyArray<string> = ["dead", "cancelled"]
 
 /** Without this check the caller would get an empty list and not see the mistake. */
-export const hasStateWithReason = Schema.makeFilter((scope: Scope) =>
+const hasStateWithReason = Schema.makeFilter((scope: Scope) =>
   scope.reason !== undefined && !statesIn(scope).some((state) => statesWithReason.includes(state))
     ? {
         path: ["reason"],
@@ -163,3 +164,12 @@ export const hasStateWithReason = Schema.makeFilter((scope: Scope) =>
       }
     : undefined,
 )
+
+/** The checks of every request with the whole filter. */
+export const scopeChecks = [
+  exactlyOneOf("namespace", "namespaces"),
+  atMostOneOf("state", "states"),
+  endsAfterItBegins,
+  isBoundedOverAll,
+  hasStateWithReason,
+] as const

@@ -1,7 +1,7 @@
 /** A secret of Standard Webhooks 1.0: `whsec_` followed by 24 to 64 bytes in base64. */
 import { Schema } from "effect"
 
-const message =
+export const secretMessage =
   "must be whsec_ followed by 24 to 64 bytes in base64; to make one: echo whsec_$(openssl rand -base64 32)"
 
 const pattern = "^whsec_(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
@@ -14,9 +14,9 @@ export const secretBytes = (secret: string): Uint8Array | undefined => {
   return bytes.length >= 24 && bytes.length <= 64 ? bytes : undefined
 }
 
-export const WebhookSecret = Schema.String.annotate({ message })
+export const WebhookSecret = Schema.String.annotate({ message: secretMessage })
   .check(
-    Schema.makeFilter((text: string) => (secretBytes(text) === undefined ? message : undefined), {
+    Schema.makeFilter((text: string) => (secretBytes(text) === undefined ? secretMessage : undefined), {
       toJsonSchema: () => ({ pattern }),
       description: "whsec_ followed by 24 to 64 bytes in base64, as in Standard Webhooks 1.0.",
     }),

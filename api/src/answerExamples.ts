@@ -67,6 +67,40 @@ const envelope = {
   payload: { tenantId: "billing", serviceCallId: "invoice-4711-reminder", dueAt: "tomorrow" },
 }
 
+const key = {
+  id: "7sKq20XbnR",
+  label: "billing service",
+  state: "active",
+  actions: ["timers.read", "timers.write", "timers.cancel", "payload.read", "calls.read", "calls.write"],
+  namespaces: ["billing"],
+  createdAt: "2029-12-31T12:00:00.000Z",
+  madeBy: "anna",
+}
+
+const apiKey = "pnct_7sKq20XbnR_0dJp3yC7uF8Yw5tQxZ2bVnM6sRkLhGaEoTiUcXqWvBz1SVomn"
+
+const job = {
+  jobId: "01b8d832-8600-7000-8000-5d1f0c2ab9e4",
+  do: "replay",
+  filter: { namespaces: ["billing", "team-*"], host: "hooks.example.com" },
+  reason: "the receiver works again",
+  perSecond: 200,
+  expect: 1,
+  state: "running",
+  startedBy: { caller: "anonymous" },
+  startedAt: "2029-12-31T12:00:00.000Z",
+  done: { replayed: 0, skipped: 0 },
+  examined: 0,
+}
+
+const endedJob = {
+  ...job,
+  state: "done",
+  finishedAt: "2029-12-31T12:00:00.000Z",
+  done: { replayed: 1, skipped: 0 },
+  examined: 1,
+}
+
 /** The keys are operation ids. */
 export const answerExamples: Readonly<Record<string, Example>> = {
   "timers.create": { result: "created", timer: pending },
@@ -110,8 +144,39 @@ export const answerExamples: Readonly<Record<string, Example>> = {
   "timers.deleteMany": { cancelled: 2, inFlight: 0 },
   "timers.list": { timers: [pending], nextCursor: "eyJ2IjoxLCJhdCI6MTg5MzQ4ODQwMDAwMH0" },
   "timers.count": { count: 1, capped: false },
+  "timers.histogram": {
+    from: "2030-01-01T00:00:00.000Z",
+    until: "2030-01-02T00:00:00.000Z",
+    counts: [0, 0, 0, 0, 0, 0, 0, 0, 0, 52, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+    total: 52,
+    estimated: false,
+    asOf: "2029-12-31T12:00:00.000Z",
+  },
+  "timers.lives": { lives: [{ ...pending, payload: { invoice: 4711 } }] },
+  "timers.activity": {
+    from: "2030-01-01T00:00:00.000Z",
+    until: "2030-01-02T00:00:00.000Z",
+    step: "1h",
+    latenessUpToMs: [10, 50, 100, 500, 1000, 5000, 30000, 300000],
+    points: [
+      {
+        at: "2030-01-01T09:00:00.000Z",
+        created: 12,
+        delivered: 11,
+        retried: 2,
+        dead: 1,
+        cancelled: 0,
+        lateness: [10, 1, 0, 1, 0, 0, 0, 0, 0],
+      },
+    ],
+    missing: [],
+  },
   "timers.replay": { replayed: 3, skipped: 1 },
   "timers.discard": { discarded: 1 },
+  "bulk.start": { job },
+  "bulk.get": { job: endedJob },
+  "bulk.list": { jobs: [endedJob] },
+  "bulk.abort": { job: { ...endedJob, state: "aborted" } },
   "cluster.cluster": {
     node: "punctual-1",
     nodes: [
@@ -133,7 +198,11 @@ export const answerExamples: Readonly<Record<string, Example>> = {
   "namespaces.put": { settings },
   "namespaces.get": { settings: { ...settings, ...counts } },
   "namespaces.list": { namespaces: [{ ...settings, ...counts }] },
-  "service.get": { now: "2029-12-31T12:00:00.000Z" },
+  "service.get": {
+    now: "2029-12-31T12:00:00.000Z",
+    build: { version: "0.1.0", commit: "4f1c2e9", builtAt: "2029-12-01T08:00:00.000Z" },
+    settings: [{ name: "TIMER_HTTP_PORT", value: "8080", isSet: false }],
+  },
   "service.pause": {
     now: "2029-12-31T12:00:00.000Z",
     pause: { since: "2029-12-31T12:00:00.000Z", kind: "asked", reason: "the receivers are being moved" },
@@ -159,4 +228,30 @@ export const answerExamples: Readonly<Record<string, Example>> = {
   "messages.get": { message: { ...message, envelope } },
   "messages.replay": { result: "replayed" },
   "messages.discard": { result: "discarded" },
+  "keys.create": { key, apiKey },
+  "keys.rotate": { key: { ...key, oldSecretUntil: "2029-12-31T13:00:00.000Z" }, apiKey },
+  "keys.revoke": { key: { ...key, state: "revoked", revokedAt: "2029-12-31T12:00:00.000Z" } },
+  "keys.revokeLeaked": { result: "revoked" },
+  "keys.confirm": { confirmed: ["7sKq20XbnR"] },
+  "keys.get": { key },
+  "keys.list": { keys: [key] },
+  "keys.self": { name: "anonymous", keysRequired: false, actions: ["*"], namespaces: ["*"] },
+  "sessions.create": { name: "billing service", endsAt: "2029-12-31T20:00:00.000Z" },
+  "sessions.end": { result: "ended" },
+  "audit.list": {
+    records: [
+      {
+        id: "998106587199999-999993-6f2d1c08ba47",
+        at: "2029-12-31T12:00:00.000Z",
+        action: "namespaces.put",
+        outcome: "done",
+        caller: "anonymous",
+        address: "127.0.0.1",
+        requestId: "wVq3k0Zt-1f",
+        about: { namespace: "billing" },
+        before: {},
+        after: { maxPending: 100_000, createsPerSecond: 200 },
+      },
+    ],
+  },
 }

@@ -12,7 +12,7 @@ export const describeCall = (
   description: string,
 ) =>
   Context.add(
-    OpenApi.annotations({ summary, description, transform: finishOperation(example) }),
+    OpenApi.annotations({ summary, description, transform: finishOperation(example, terms) }),
     CallTerms,
     terms,
   )

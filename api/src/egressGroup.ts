@@ -14,10 +14,10 @@ export const makeEgressGroup = (limits: Limits) =>
         error: commonProblems,
       }).annotateMerge(
         describeCall(
-          { action: "timers.read" },
+          { action: "timers.read", checksNamespaces: true },
           "Check whether a URL may be called",
           { url: "http://127.0.0.1:9000/hook" },
-          "Answers what the egress rules (TIMER_EGRESS) of the node that is asked say about the URL, and why. The node resolves the host but sends no request to it. It makes at most 2 lookups at once for this call. While they run, other names are answered with 503 overloaded.",
+          "Answers what the egress rules (TIMER_EGRESS) of the node that is asked say about the URL, and why. The node resolves the host but sends no request to it. It shows no refused address of a host. It makes at most 2 lookups at once for this call. While they run, other names are answered with 503 overloaded.",
         ),
       ),
     )

@@ -23,7 +23,7 @@ export const makeMessagesGroup = (limits: Limits) =>
         error: [...commonProblems, MessageRefusedByBus, BrokerUnavailable],
       }).annotateMerge(
         describeCall(
-          { action: "bus.read" },
+          { action: "bus.read", takesTurns: true },
           "List undeliverable messages",
           { namespace: "billing", limit: 50 },
           "Answers the messages of the bus that could not be handled, oldest first, of one namespace or of all. It has only the beginning of each message.",
@@ -47,7 +47,7 @@ export const makeMessagesGroup = (limits: Limits) =>
         error: messageProblems,
       }).annotateMerge(
         describeCall(
-          { action: "bus.write" },
+          { action: "bus.write", isAudited: true },
           "Replay an undeliverable message",
           message,
           "Sends the message again, unchanged, to the group that could not handle it, and removes it from this list.",
@@ -59,7 +59,7 @@ export const makeMessagesGroup = (limits: Limits) =>
         error: messageProblems,
       }).annotateMerge(
         describeCall(
-          { action: "bus.write" },
+          { action: "bus.write", isAudited: true },
           "Discard an undeliverable message",
           message,
           "Removes the message permanently.",

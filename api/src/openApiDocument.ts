@@ -5,13 +5,27 @@
  * A client that is generated from a closed schema would fail on the first new field.
  */
 import { answerExamples } from "./answerExamples.ts"
+import type { CallTerms } from "./CallTerms.ts"
 import { durationFormat, durationPattern } from "./DurationMs.ts"
 import { instantPattern } from "./Instant.ts"
 import { problemExamples } from "./problemExamples.ts"
 import { orderedTags, sitePaths } from "./sitePaths.ts"
+import { eventPaths } from "./TimerEvents.ts"
 import { webhookOperations, webhookSchemas } from "./webhookOperations.ts"
 
 type Json = { readonly [key: string]: unknown }
+
+/** The action that the key of the caller needs. */
+export const actionField = "x-punctual-action"
+
+const securitySchemes = {
+  key: {
+    type: "http",
+    scheme: "bearer",
+    description:
+      "A key of the service, such as pnct_7sKq20XbnR_…. A service without keys needs none. Each call names the action that the key needs.",
+  },
+}
 
 const refPrefix = "#/components/schemas/"
 
@@ -29,19 +43,22 @@ export const finishDocument = (document: Record<string, unknown>): Record<string
   return {
     ...renamed,
     tags: orderedTags(Array.isArray(tags) ? tags : []),
-    paths: { ...paths, ...sitePaths },
+    paths: { ...paths, ...eventPaths(actionField), ...sitePaths },
     webhooks: webhookOperations,
+    // A service without keys is called without one.
+    security: [{ key: [] }, {}],
     components: {
       ...at(renamed, "components"),
       schemas: asJson(withPatterns(opened)),
+      securitySchemes,
       examples: mapValues(problemExamples, (value, code) => ({ summary: code, value })),
     },
   }
 }
 
-/** Completes one operation: an example of its body, and headers of its failures. */
+/** Completes one operation: an example of its body, headers of its failures, and the key that it needs. */
 export const finishOperation =
-  (example: Json) =>
+  (example: Json, { action, needsNoKey }: CallTerms["Service"]) =>
   (operation: Record<string, unknown>): Record<string, unknown> => {
     const jsonBody = at(operation, "requestBody", "content", "application/json")
     const requestBody = {
@@ -52,7 +69,8 @@ export const finishOperation =
       const headers = headersByStatus[status]
       return headers === undefined ? response : { ...asJson(response), headers }
     })
-    return { ...operation, requestBody, responses }
+    const key = needsNoKey === true ? { security: [] } : action === "none" ? {} : { [actionField]: action }
+    return { ...operation, ...key, requestBody, responses }
   }
 
 const retryAfter = {

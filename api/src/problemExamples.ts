@@ -27,11 +27,18 @@ const specifics: Readonly<
     ],
   },
   unauthorized: {
-    detail: "Reserved for API keys, which do not exist yet. The service does not answer this today.",
+    detail:
+      "This call needs a key. Send it in the header Authorization: Bearer <key>. Commands read it from --key-file, TIMER_API_KEY, TIMER_API_KEY_FILE or TIMER_ADMIN_KEY_FILE.",
   },
-  forbidden: {
-    detail: "Reserved for API keys, which do not exist yet. The service does not answer this today.",
+  forbidden: { detail: "The key needs the action timers.write in the namespace billing." },
+  keyNotFound: { detail: "There is no key with this id." },
+  jobNotFound: { detail: "There is no job with this id, or the key may not read all its namespaces." },
+  countChanged: {
+    detail:
+      "The filter matches 250 timers now, over 10 % more than the 200 that were expected. Nothing was started: look at the timers again, then start the job with the new count.",
+    currentCount: 250,
   },
+  keyRefused: { detail: "The key is revoked. Make a new one." },
   notFound: { detail: "See /docs/api for all paths." },
   messageNotFound: { detail: "The namespace has no undeliverable message with this id." },
   timerNotFound: { detail: "The namespace has no timer with this id." },

@@ -11,7 +11,7 @@ const healthSchema = (status: string, otherwise: string): Json => ({
     reasons: {
       type: "array",
       items: { type: "string" },
-      description: `One sentence for each reason. Present when the status is ${otherwise}.`,
+      description: `One sentence for each reason. Present when the status is ${otherwise}. If keys are in force, only callers with service.read see it.`,
     },
   },
   required: ["status"],
@@ -52,6 +52,16 @@ const methodNotAllowed = {
   },
 }
 
+const refusal = (description: string, code: string, schema: string): Json => ({
+  description,
+  content: {
+    "application/problem+json": {
+      schema: { $ref: `#/components/schemas/${schema}` },
+      examples: { [code]: { $ref: `#/components/examples/${code}` } },
+    },
+  },
+})
+
 const metricsText = `# HELP timer_pending Timers that are pending.
 # TYPE timer_pending gauge
 timer_pending 1284
@@ -86,13 +96,15 @@ export const sitePaths: Json = {
       operationId: "operations.metrics",
       summary: "Metrics",
       description:
-        "All measurements in the text format of Prometheus. No label names a namespace or a timer.",
+        "All measurements in the text format of Prometheus. No label names a namespace or a timer. If keys are in force, the key needs metrics.read, unless TIMER_METRICS is open.",
       parameters: [],
       responses: {
         "200": {
           description: "The measurements.",
           content: { "text/plain": { schema: { type: "string" }, example: metricsText } },
         },
+        "401": refusal("The key is missing or not valid", "unauthorized", "UnauthorizedProblem"),
+        "403": refusal("The key does not have the right", "forbidden", "ForbiddenProblem"),
         "405": methodNotAllowed,
       },
     },
@@ -117,12 +129,26 @@ export const sitePaths: Json = {
 
 /** Groups of the document that the definition of the API does not have. */
 const siteTags: ReadonlyArray<Json> = [
+  { name: "Events", description: "What happens to timers, as it happens." },
   { name: "Webhooks", description: "What the service sends to your endpoint, and what the answer means." },
   { name: "Operations", description: "Health, metrics and the OpenAPI document." },
 ]
 
 /** The order of the groups for readers. A group that is not named here comes before the last one. */
-const order = ["Timers", "Webhooks", "Namespaces", "Clock", "Service", "Breakers", "Messages", "Cluster"]
+const order = [
+  "Timers",
+  "Bulk",
+  "Events",
+  "Webhooks",
+  "Namespaces",
+  "Keys",
+  "Sessions",
+  "Clock",
+  "Service",
+  "Breakers",
+  "Messages",
+  "Cluster",
+]
 
 export const orderedTags = (tags: ReadonlyArray<Json>): ReadonlyArray<Json> => {
   const rankOf = ({ name }: Json): number => {

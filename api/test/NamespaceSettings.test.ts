@@ -44,6 +44,18 @@ describe("the settings put for a namespace", () => {
     }
   })
 
+  test("may keep a secret by its fingerprint, once", () => {
+    const kept = { fingerprint: "0123456789abcdef" }
+    expect(refusalsOf(put, { namespace: "shop", webhookSecrets: [secret, kept] })).toEqual([])
+    expect(refusalsOf(put, { namespace: "shop", webhookSecrets: [kept, kept] })).toEqual([
+      "/webhookSecrets/1 is the same as the first secret: remove one of them",
+    ])
+    expect(pointersOf({ namespace: "shop", webhookSecrets: [{ fingerprint: "short" }] })).toEqual([
+      "/webhookSecrets/0/fingerprint",
+    ])
+    expect(pointersOf({ namespace: "shop", webhookSecrets: ["whsec_short"] })).toEqual(["/webhookSecrets/0"])
+  })
+
   test("may name who is told of dead timers", () => {
     for (const onDead of [{ type: "event" }, { type: "webhook", url: "https://h/" }, null]) {
       expect(refusalsOf(put, { namespace: "shop", onDead })).toEqual([])

@@ -3,6 +3,7 @@ import { Effect, Layer, Schema } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { HttpApiClient, OpenApi } from "effect/http-api"
 import { AdvanceClock } from "../src/AdvanceClock.ts"
+import { AbortBulk, GetBulk, makeListBulk, StartBulk } from "../src/BulkJobs.ts"
 import { makeCheckEgress } from "../src/CheckEgress.ts"
 import { GetCluster } from "../src/Cluster.ts"
 import { makeCreateManyTimers } from "../src/CreateManyTimers.ts"
@@ -10,7 +11,21 @@ import { makeCreateTimer } from "../src/CreateTimer.ts"
 import { DeleteManyTimers } from "../src/DeleteManyTimers.ts"
 import { DeleteTimer } from "../src/DeleteTimer.ts"
 import { GetTimer } from "../src/GetTimer.ts"
+import {
+  ConfirmKeys,
+  CreateKey,
+  CreateSession,
+  EndSession,
+  GetKey,
+  GetSelf,
+  makeListKeys,
+  RevokeKey,
+  RevokeLeakedKey,
+  RotateKey,
+} from "../src/Keys.ts"
 import { defaultLimits } from "../src/Limits.ts"
+import { makeListAudit } from "../src/ListAudit.ts"
+import { makeListLives } from "../src/ListLives.ts"
 import { CountTimers, makeListTimers } from "../src/ListTimers.ts"
 import { DiscardMessage, GetMessage, makeListMessages, ReplayMessage } from "../src/Messages.ts"
 import { Namespace } from "../src/Namespace.ts"
@@ -21,6 +36,9 @@ import { DiscardTimers, ReplayTimers } from "../src/ReplayTimers.ts"
 import { defaultRetryPolicy } from "../src/RetryPolicy.ts"
 import { GetService, ListBreakers, PauseService, ResetBreakers, ResumeService } from "../src/Service.ts"
 import { TimerSchema } from "../src/Timer.ts"
+import { GetActivity } from "../src/TimerActivity.ts"
+import { eventStreamPath } from "../src/TimerEvents.ts"
+import { TimerHistogram } from "../src/TimerHistogram.ts"
 import { TimerId } from "../src/TimerId.ts"
 import { makeUpdateTimer } from "../src/UpdateTimer.ts"
 import { refusalsOf } from "./refusals.ts"
@@ -35,8 +53,15 @@ const requests = {
   deleteMany: DeleteManyTimers,
   list: makeListTimers(defaultLimits),
   count: CountTimers,
+  histogram: TimerHistogram,
+  lives: makeListLives(defaultLimits),
+  activity: GetActivity,
   replay: ReplayTimers,
   discard: DiscardTimers,
+  "bulk.start": StartBulk,
+  "bulk.get": GetBulk,
+  "bulk.list": makeListBulk(defaultLimits),
+  "bulk.abort": AbortBulk,
   cluster: GetCluster,
   advance: AdvanceClock,
   "namespaces.put": makePutNamespace(defaultLimits),
@@ -52,6 +77,17 @@ const requests = {
   "messages.get": GetMessage,
   "messages.replay": ReplayMessage,
   "messages.discard": DiscardMessage,
+  "keys.create": CreateKey,
+  "keys.rotate": RotateKey,
+  "keys.revoke": RevokeKey,
+  "keys.revokeLeaked": RevokeLeakedKey,
+  "keys.confirm": ConfirmKeys,
+  "keys.get": GetKey,
+  "keys.list": makeListKeys(defaultLimits),
+  "keys.self": GetSelf,
+  "sessions.create": CreateSession,
+  "sessions.end": EndSession,
+  "audit.list": makeListAudit(defaultLimits),
 }
 const names = Object.keys(requests) as Array<keyof typeof requests>
 
@@ -74,10 +110,12 @@ const walk = (value: unknown, visit: (node: Record<string, unknown>) => void): v
 }
 
 describe("the OpenAPI document", () => {
-  test("is version 3.1 with exactly these calls, each a POST with a JSON body", () => {
+  test("is version 3.1 with exactly these calls, each a POST with a JSON body, and the stream", () => {
     expect(document.openapi).toBe("3.1.0")
     expect(document.info).toMatchObject({ title: "Punctual", version: "1" })
-    const calls = Object.entries(document.paths).filter(([path]) => path.startsWith("/api/"))
+    const paths = Object.entries(document.paths).filter(([path]) => path.startsWith("/api/"))
+    const calls = paths.filter(([path]) => path !== eventStreamPath)
+    expect(paths.length).toBe(calls.length + 1)
     expect(calls.map(([path]) => path)).toEqual(names.map(pathOf))
     for (const [path, item] of calls) {
       expect([path, Object.keys(item)]).toEqual([path, ["post"]])
@@ -108,12 +146,21 @@ describe("the OpenAPI document", () => {
       delete: [404, 409],
       replay: [404],
       discard: [404],
+      "bulk.start": [409],
+      "bulk.get": [404],
+      "bulk.abort": [404],
       advance: [409],
       "service.resume": [409],
       "messages.list": [409],
       "messages.get": [404, 409],
       "messages.replay": [404, 409],
       "messages.discard": [404, 409],
+      "keys.create": [409],
+      "keys.rotate": [404, 409],
+      "keys.revoke": [404, 409],
+      "keys.revokeLeaked": [404, 409],
+      "keys.confirm": [404, 409],
+      "keys.get": [404],
     }
     for (const name of names) {
       const { 200: success, ...failures } = operationOf(name).responses
@@ -130,7 +177,7 @@ describe("the OpenAPI document", () => {
       if (code?.enum !== undefined) codes.add(code.enum[0])
     })
     for (const code of codes) expect(Object.keys(problemCodes)).toContain(String(code))
-    expect(codes.size).toBe(22)
+    expect(codes.size).toBe(26)
   })
 
   test("every 429 and 503 says when to try again, and whether the call may have been carried out", () => {
@@ -161,6 +208,7 @@ describe("the OpenAPI document", () => {
       "WebhookTargetInput",
       "RetryPolicyInput",
       "TimerFilter",
+      "BulkFilterInput",
     ])
       expect([name, isClosed(name)]).toEqual([name, true])
     for (const name of [
@@ -171,6 +219,8 @@ describe("the OpenAPI document", () => {
       "RetryPolicy",
       "TimerNotFoundProblem",
       "Attempt",
+      "BulkJob",
+      "BulkFilter",
     ])
       expect([name, isClosed(name)]).toEqual([name, false])
   })

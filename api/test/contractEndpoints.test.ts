@@ -15,7 +15,8 @@ test("every endpoint of the definition is listed, and declares an action", () =>
     onEndpoint: ({ endpoint }) => paths.push(endpoint.path),
   })
   expect(endpoints.map(({ path }) => path)).toEqual(paths)
-  for (const { path, action } of endpoints) expect([path, actions.includes(action)]).toEqual([path, true])
+  const needed: ReadonlyArray<string> = [...actions, "none"]
+  for (const { path, action } of endpoints) expect([path, needed.includes(action)]).toEqual([path, true])
 })
 
 test("the actions are those that rights are granted for", () => {
@@ -26,7 +27,8 @@ test("the actions are those that rights are granted for", () => {
   ])
   expect(Object.fromEntries(named)).toEqual({
     "timers.write": "timers/create timers/createMany timers/update",
-    "timers.read": "timers/get timers/list timers/count egress/check",
+    "timers.read":
+      "timers/get timers/list timers/count timers/histogram timers/lives timers/activity bulk/get bulk/list egress/check",
     "timers.cancel": "timers/delete timers/deleteMany",
     "dead.replay": "timers/replay",
     "dead.discard": "timers/discard",
@@ -37,8 +39,35 @@ test("the actions are those that rights are granted for", () => {
     "clock.advance": "clock/advance",
     "bus.read": "messages/list messages/get",
     "bus.write": "messages/replay messages/discard",
+    "keys.manage": "keys/create keys/rotate keys/revoke keys/confirm keys/get keys/list",
+    none: "bulk/start bulk/abort keys/revokeLeaked keys/self sessions/create sessions/end",
+    "audit.read": "audit/list",
   })
-  expect(Object.keys(byAction).toSorted()).toEqual([...actions].toSorted())
+  const withoutCall = actions.filter((action) => byAction[action] === undefined)
+  expect(withoutCall).toEqual(["payload.read", "metrics.read", "calls.read", "calls.write"])
+})
+
+test("every action of an operator is audited: keys, settings, pauses, breakers, the clock, and all that replay, discard or cancel many", () => {
+  const audited = endpoints.filter(({ isAudited }) => isAudited === true)
+  expect(audited.map(({ group, name }) => `${group}.${name}`)).toEqual([
+    "timers.deleteMany",
+    "timers.replay",
+    "timers.discard",
+    "bulk.start",
+    "bulk.abort",
+    "clock.advance",
+    "namespaces.put",
+    "service.pause",
+    "service.resume",
+    "breakers.reset",
+    "messages.replay",
+    "messages.discard",
+    "keys.create",
+    "keys.rotate",
+    "keys.revoke",
+    "keys.revokeLeaked",
+    "keys.confirm",
+  ])
 })
 
 test("only createMany may have a larger body, only advance may take more time, and only cluster answers always", () => {

@@ -3,9 +3,13 @@
 // loads no store.
 
 import type { CommandInput } from "@punctual/server/cli/client/ServiceClient"
+import { eventsCommand } from "@punctual/server/cli/events/events"
 import { runTree, type Surroundings } from "@punctual/server/cli/frame/CommandRuntime"
+import type { OpenKeys } from "@punctual/server/cli/keys/KeyAccess"
+import { keysCommand } from "@punctual/server/cli/keys/keys"
 import { listenCommand } from "@punctual/server/cli/listen/listen"
 import { messagesCommand } from "@punctual/server/cli/messages/messages"
+import { auditCommand } from "@punctual/server/cli/service/audit"
 import { breakersCommand } from "@punctual/server/cli/service/breakers"
 import { clockCommand } from "@punctual/server/cli/service/clock"
 import { clusterCommand } from "@punctual/server/cli/service/cluster"
@@ -20,6 +24,7 @@ import { importCommand, type OpenImportTarget } from "@punctual/server/cli/store
 import { type LineSource, stdinLines } from "@punctual/server/cli/store/LineSource"
 import { migrateCommand, type OpenSchema } from "@punctual/server/cli/store/migrate"
 import { type OpenRestoreTarget, restoreCommand } from "@punctual/server/cli/store/restore"
+import { bulkCommand } from "@punctual/server/cli/timers/bulk"
 import { deadCommand } from "@punctual/server/cli/timers/dead"
 import { explainCommand } from "@punctual/server/cli/timers/explain"
 import { timersCommand } from "@punctual/server/cli/timers/timers"
@@ -46,6 +51,7 @@ export interface CommandParts {
     readonly copies: OpenCopies
     readonly restoreTarget: OpenRestoreTarget
     readonly schema: OpenSchema
+    readonly storeKeys: OpenKeys
   }
 }
 
@@ -98,9 +104,11 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
           timersCommand(parts.input),
           explainCommand(parts.input),
           deadCommand(parts.input),
+          bulkCommand(parts.input),
           namespacesCommand(parts.input),
           webhooksCommand(parts.input, parts.trialDelivery),
           watchCommand(parts.input),
+          eventsCommand(parts.input),
         ],
       },
       {
@@ -114,7 +122,12 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
           egressCommand(parts.input),
           clockCommand(parts.input),
           messagesCommand(parts.input),
+          auditCommand(parts.input),
         ],
+      },
+      {
+        group: "Keys (call a running service, or open its store)",
+        commands: [keysCommand({ input: parts.input, openKeys: parts.keeping.storeKeys })],
       },
       {
         group: "Stores (open a store directly)",

@@ -1,69 +1,7 @@
-// The entry of the program: it passes the lists of adapters to the composition roots (service.ts, storeKeeping.ts). If
-// the service cannot start, one line says why. The exit code is 1 if the service could not start or had to stop, and 2
-// for wrong usage.
-import "effect/schema/SchemaJITCompiler/enable"
-import { writeSync } from "node:fs"
-import { allBuses } from "@punctual/server/buses/all"
-import { build, versionJson, versionLine } from "@punctual/server/program/Build"
-import { installDriver } from "@punctual/server/program/drivers"
-import { runService } from "@punctual/server/service"
-import { urlName } from "@punctual/server/settings/Settings"
-import { allStores } from "@punctual/server/stores/all"
+// The entry of the program. It loads the program only after it has raised the limit of the runtime, because loading takes
+// most of the time of a start, and raising the limit starts the runtime again.
+import { raiseRequestLimit } from "./raiseRequestLimit.ts"
 
-// A compiled executable has this file at the root of the sources, so the path of the worker differs there.
-const workerUrl = new URL(
-  build.built === undefined
-    ? "../../server/src/stores/sqlite/worker.ts"
-    : "./server/src/stores/sqlite/worker.ts",
-  import.meta.url,
-)
-
-const adapters = { stores: allStores, buses: allBuses }
-
-const main = async (args: ReadonlyArray<string>): Promise<number> => {
-  const [first = "serve", second] = args
-  const environment = process.env
-  if (first === "serve" && second === undefined) {
-    return runService({ environment, adapters, workerUrl, installDriver, onFatal: fail, writeError })
-  }
-  if (first === "--version" || first === "-v") {
-    return say(second === "--json" ? versionJson(build) : versionLine(build))
-  }
-  // The start of the service must not load the commands, so they are imported only here.
-  const [{ runPunctual }, { storeKeeping }, { trialDelivery }] = await Promise.all([
-    import("./commands.ts"),
-    import("@punctual/server/storeKeeping"),
-    import("@punctual/server/deliverers/webhook/trialDelivery"),
-  ])
-  const { archive, importTarget, ...keeping } = storeKeeping({
-    environment,
-    stores: adapters.stores,
-    workerUrl,
-    installDriver,
-  })
-  return runPunctual(args, {
-    input: { environmentUrl: environment[urlName], stdin: () => process.stdin },
-    adapters,
-    trialDelivery,
-    openArchive: archive,
-    openImportTarget: importTarget,
-    keeping,
-  })
-}
-
-const say = (text: string): number => {
-  process.stdout.write(text)
-  return 0
-}
-
-const writeError = (message: string): void => {
-  writeSync(2, `punctual: ${message.replaceAll("\n", " ")}\n`)
-}
-
-/** Exits at once: the service must acknowledge nothing after this. */
-const fail = (message: string): never => {
-  writeError(message)
-  process.exit(1)
-}
-
-process.exit(await main(process.argv.slice(2)))
+raiseRequestLimit()
+const { program } = await import("./program.ts")
+process.exit(await program(process.argv.slice(2)))

@@ -39,7 +39,7 @@ describeUnless(reason, "in bash", () => {
     )
     expect(offered(script, "punctual na")).toEqual(["namespaces"])
     expect(offered(script, "punctual timers ").toSorted()).toEqual(
-      ["cancel", "count", "create", "get", "list", "update"].toSorted(),
+      ["activity", "cancel", "count", "create", "get", "histogram", "list", "lives", "update"].toSorted(),
     )
     expect(offered(script, "punctual timers create billing --de")).toEqual(["--delay"])
     expect(offered(script, "punctual timers list --state d")).toEqual(["delivered", "dead"])

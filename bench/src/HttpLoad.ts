@@ -6,14 +6,17 @@ export interface HttpLoad {
   readonly connections: number
   readonly requests: number
   readonly body: (index: number) => string
+  /** More header lines, each with its line end. */
+  readonly headers?: string
   /** The load fails after this time, so that it always ends. */
   readonly withinMs: number
 }
 
 /** Returns requests per second. Fails on the first answer that is not a 200. */
-export const httpLoad = async ({ url, connections, requests, body, withinMs }: HttpLoad): Promise<number> => {
+export const httpLoad = async (load: HttpLoad): Promise<number> => {
+  const { url, connections, requests, body, headers = "", withinMs } = load
   const { hostname, port, pathname, host } = new URL(url)
-  const head = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: `
+  const head = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${headers}content-type: application/json\r\ncontent-length: `
   let sent = 0
   let answered = 0
   const { promise, resolve, reject } = Promise.withResolvers<void>()

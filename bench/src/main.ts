@@ -9,7 +9,9 @@ import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { type Benchmark, leftOut, type Report, type Scale, whyNot } from "./Benchmark.ts"
+import { Console } from "./benchmarks/Console.ts"
 import { Isolation } from "./benchmarks/Isolation.ts"
+import { Keys } from "./benchmarks/Keys.ts"
 import { Lateness } from "./benchmarks/Lateness.ts"
 import { P1 } from "./benchmarks/P1.ts"
 import { P2 } from "./benchmarks/P2.ts"
@@ -40,6 +42,8 @@ const benchmarks: ReadonlyArray<Benchmark> = [
   P10,
   Lateness,
   Isolation,
+  Console,
+  Keys,
   Vacuum,
 ]
 const ids = benchmarks.map(({ id }) => id).join(", ")

@@ -34,7 +34,10 @@ export const largestUndeliverablePage = 1_000
 export class UndeliverableMessages extends Context.Service<
   UndeliverableMessages,
   {
-    /** Lists oldest first, one tenant or, without a tenant, all. A short page can still have a `next`. */
+    /**
+     * Lists oldest first, one tenant or, without a tenant, all. A page ends when its messages have `pageBytesMax` bytes,
+     * so a short page can still have a `next`.
+     */
     list(
       tenant: string | undefined,
       page: { readonly cursor?: string; readonly limit: number },

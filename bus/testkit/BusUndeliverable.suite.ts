@@ -188,6 +188,25 @@ const recordLaws = (fixture: BusFixture): void => {
     }),
   )
 
+  law("that are large make a page short, and the next page continues after it", (steps) =>
+    Effect.gen(function* () {
+      yield* steps.bus.subscribe(new Listener(refusing).subscription)
+      const payloadJson = JSON.stringify("x".repeat(400_000))
+      for (let sent = 0; sent < 4; sent++) yield* steps.send(sampleMessage({ payloadJson }))
+      const rest = yield* steps.until("a fourth message is on the second page", () =>
+        Effect.gen(function* () {
+          const { messages, next } = yield* steps.kept.list("acme", { limit: 100 })
+          if (next === undefined) return undefined
+          expect(messages.length).toBe(3)
+          const second = yield* steps.kept.list("acme", { limit: 100, cursor: next })
+          return second.messages.length === 0 ? undefined : second
+        }),
+      )
+      expect([rest.messages.length, rest.next]).toEqual([1, undefined])
+      yield* steps.untilAllAcknowledged
+    }),
+  )
+
   law("are listed over all tenants, oldest first, page by page, each with its tenant", (steps) =>
     Effect.gen(function* () {
       yield* steps.bus.subscribe(new Listener(refusing).subscription)

@@ -12,6 +12,8 @@ import { natsBinary } from "./NatsBinary.ts"
 export interface NatsServerOptions {
   readonly auth?: { readonly user: string; readonly password: string } | { readonly token: string }
   readonly tls?: Certificates
+  /** With `tls`: clients must have a certificate of the same authority. */
+  readonly wantsClientCertificate?: boolean
   /** Turned off to test what a client reports about a broker without JetStream. */
   readonly isJetStreamOn?: boolean
   /** Appended to the configuration file unchanged. */
@@ -114,7 +116,7 @@ export class NatsServer implements AsyncDisposable {
   }
 
   #configuration(portsFolder: string): string {
-    const { auth, tls, isJetStreamOn, config } = this.#options
+    const { auth, tls, wantsClientCertificate = false, isJetStreamOn, config } = this.#options
     const lines = [
       `listen: "${this.host}:${this.#port === 0 ? -1 : this.#port}"`,
       `ports_file_dir: "${portsFolder}"`,
@@ -124,7 +126,10 @@ export class NatsServer implements AsyncDisposable {
     if (auth !== undefined && "user" in auth) {
       lines.push(`authorization { user: "${auth.user}", password: "${auth.password}" }`)
     }
-    if (tls !== undefined) lines.push(`tls { cert_file: "${tls.certFile}", key_file: "${tls.keyFile}" }`)
+    if (tls !== undefined) {
+      const clients = `ca_file: "${tls.caFile}", verify: ${wantsClientCertificate}`
+      lines.push(`tls { cert_file: "${tls.certFile}", key_file: "${tls.keyFile}", ${clients} }`)
+    }
     if (config !== undefined) lines.push(config)
     return `${lines.join("\n")}\n`
   }

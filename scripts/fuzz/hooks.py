@@ -15,8 +15,11 @@ UNSAYABLE = re.compile(
             r"(in the future|ahead)",
             r"^must not be shorter than initialInterval",
             r"^must be after from",
+            r"^must be later than from|^must be whole minutes|^must be at least 5m|(minutes|hours) after from|^must give at most",
             # Only the service knows which cursors it has made.
             r"nextCursor of an earlier answer|cursor of an earlier page",
+            # The pattern of a call does not list the audited calls.
+            r"^must be an audited call",
             # The limit of ids and tags is in bytes, and JSON Schema counts characters.
             r"bytes of UTF-8",
             # The pattern of ids leaves out the characters above U+FFFF.

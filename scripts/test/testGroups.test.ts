@@ -38,6 +38,23 @@ describe("a test file", () => {
     ).toBe("servers")
   })
 
+  test("that reaches the browser, with or without a server, is in the group of pages", () => {
+    const both = { [server]: spawning, "server/testkit/Browser.ts": spawning }
+    expect(groupOf(`import "../testkit/PostgresServer.ts"\nimport "../testkit/Browser.ts"`, both)).toBe(
+      "pages",
+    )
+    expect(groupOf(`import "../testkit/Browser.ts"`, both)).toBe("pages")
+  })
+
+  test("that starts a cluster is in the group of clusters", () => {
+    const cluster = {
+      "server/testkit/ClusterHarness.ts": `import "./ServiceProcess.ts"`,
+      "server/testkit/ServiceProcess.ts": spawning,
+    }
+    expect(groupOf(`import "../testkit/ClusterHarness.ts"`, cluster)).toBe("clusters")
+    expect(groupOf(`import "../testkit/ServiceProcess.ts"`, cluster)).toBe("processes")
+  })
+
   test("that can start anything else, with or without a server, is in the process group", () => {
     const both = { [server]: spawning, "server/testkit/Other.ts": `${bun}.spawn([])` }
     expect(groupOf(`import "../testkit/PostgresServer.ts"\nimport "../testkit/Other.ts"`, both)).toBe(

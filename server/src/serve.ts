@@ -2,7 +2,13 @@
 // reported before the store is touched. It is closed last, so that health and metrics answer until the end.
 
 import { UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
+import type { AuditTrail } from "@punctual/door/AuditTrail"
+import { Gate } from "@punctual/door/Gate"
+import { KeyDirectory } from "@punctual/door/KeyDirectory"
+import { readTlsPair, type TlsPair } from "@punctual/door/TlsPair"
 import { Deferred, Effect, Layer, Option, type Scope } from "effect"
+import type { BulkJobs } from "./bulk/BulkJobs.ts"
+import { ActivityLog } from "./engine/activity/ActivityLog.ts"
 import { Engine, type EngineStatus } from "./engine/Engine.ts"
 import { Scheduler } from "./engine/front/Scheduler.ts"
 import type { NamespaceDirectory } from "./engine/namespaces/NamespaceDirectory.ts"
@@ -10,14 +16,19 @@ import { whyStarting } from "./http/Availability.ts"
 import type { HttpAnswer } from "./http/HttpAnswer.ts"
 import { type HttpService, type HttpServiceOptions, makeHttpService } from "./http/HttpService.ts"
 import { type Listening, listen } from "./http/listener/Listener.ts"
+import type { PagePack } from "./http/pages/PagePack.ts"
 import { problemResponse } from "./http/problemResponse.ts"
+import { renewCertificate } from "./http/renewCertificate.ts"
 import { TimerCommands } from "./messaging/TimerCommands.ts"
 import { makePeerRoutes, peerPath } from "./peers/http/peerRoutes.ts"
 import type { Deliverers } from "./ports/Deliverer.ts"
+import { PeerActivity } from "./ports/PeerActivity.ts"
+import { PeerEvents } from "./ports/PeerEvents.ts"
 import { ShardLags } from "./ports/ShardLags.ts"
-import type { WallClock } from "./ports/WallClock.ts"
+import { WallClock } from "./ports/WallClock.ts"
 import type { Configuration } from "./settings/Configuration.ts"
 import { settings } from "./settings/Settings.ts"
+import { whyNoKey } from "./settings/whyNoKey.ts"
 import { ClockWatch } from "./stores/ClockWatch.ts"
 
 /**
@@ -25,18 +36,40 @@ import { ClockWatch } from "./stores/ClockWatch.ts"
  * several nodes share a store, it includes the communication between them.
  */
 export type ServiceLayer = Layer.Layer<
-  Scheduler | Engine | NamespaceDirectory | Deliverers | WallClock | TimerCommands | UndeliverableMessages,
+  | Scheduler
+  | Engine
+  | NamespaceDirectory
+  | KeyDirectory
+  | Deliverers
+  | WallClock
+  | TimerCommands
+  | UndeliverableMessages
+  | AuditTrail
+  | BulkJobs
+  | ActivityLog,
   { readonly message: string }
 >
+
+/** The service when it has started. */
+export interface Started {
+  readonly listening: Listening
+  readonly status: EngineStatus
+  /** Whether calls need a key. */
+  readonly needsKey: boolean
+}
 
 export interface ServeOptions {
   readonly configuration: Configuration
   /** Created when the listening address is known, because other nodes are told the address. */
   readonly layer: (listening: Listening) => ServiceLayer
+  /** The pages of the console, if they were built. */
+  readonly pages?: PagePack
+  /** The program and its settings, for operators. */
+  readonly about?: HttpServiceOptions["about"]
   /** Completes when the process is asked to stop. */
   readonly untilAsked: Effect.Effect<unknown>
   /** `status.isWaiting`: other processes still own the shards that are assigned to this one. */
-  readonly onListening: (listening: Listening, status: EngineStatus) => Effect.Effect<void>
+  readonly onListening: (started: Started) => Effect.Effect<void>
 }
 
 /** The limit of concurrent calls. Each holds a connection and at most one body. */
@@ -55,9 +88,11 @@ export const serve = Effect.fn("serve")(function* (
   const context = yield* Effect.context<never>()
   const runFork = Effect.runForkWith(context)
   let service: HttpService | undefined
+  const certificate = yield* certificateOf(configuration)
   const listening = yield* listen({
     host: configuration.httpHost,
     port: configuration.httpPort,
+    ...(certificate === undefined ? {} : { certificate }),
     handle: (request) => service?.handle(request) ?? Promise.resolve(starting()),
     onDefect: (error) => runFork(Effect.logError("A request failed for an unexpected reason.", error)),
     limits: {
@@ -65,22 +100,34 @@ export const serve = Effect.fn("serve")(function* (
       connectionsPerAddressMax: configuration.maxConnectionsPerAddress,
     },
   })
+  const { tls, ...guard } = configuration.door
+  if (tls !== undefined && certificate !== undefined) {
+    yield* Effect.forkScoped(
+      renewCertificate({ files: tls, pair: certificate, use: listening.useCertificate }),
+    )
+  }
   const services = yield* Layer.build(options.layer(listening))
   const engine = yield* Effect.provide(Engine, services)
   const commands = yield* Effect.provide(TimerCommands, services)
   const { limits, bodyTimeoutMs, drainMs } = configuration
   const cluster = yield* Effect.provide(clusterOf(configuration), services)
+  const keys = yield* Effect.provide(keysOf(configuration, listening), services)
   const opened = yield* Effect.provide(
     makeHttpService({
       limits,
       bodyTimeoutMs,
       callsMax,
+      guard,
       moreMetrics: commands.metrics,
       messages: yield* Effect.provide(UndeliverableMessages, services),
       whyNotReady: () => {
         const why = commands.whyWaiting()
         return why === undefined ? undefined : `The message broker is unreachable: ${why}`
       },
+      keys,
+      metricsAreOpen: configuration.metricsAccess === "open",
+      ...(options.pages === undefined ? {} : { pages: options.pages }),
+      ...(options.about === undefined ? {} : { about: options.about }),
       ...cluster,
     }),
     services,
@@ -93,7 +140,7 @@ export const serve = Effect.fn("serve")(function* (
       `The system allows this process so few open files that it accepts at most ${listening.connectionsMax} connections instead of ${configuration.maxConnections}: raise the limit (ulimit -n), or lower ${settings.maxConnections.name}.`,
     )
   }
-  yield* options.onListening(listening, engine.status())
+  yield* options.onListening({ listening, status: engine.status(), needsKey: keys.gate.isClosed })
 
   yield* options.untilAsked
   yield* Effect.logInfo("draining")
@@ -106,10 +153,51 @@ export const serve = Effect.fn("serve")(function* (
   yield* Effect.logInfo("stopped")
 })
 
+/** The keys of the service. Fails if the service must not start without a key. */
+const keysOf = (configuration: Configuration, { port }: Listening) =>
+  Effect.gen(function* () {
+    const keys = yield* KeyDirectory
+    const { now } = yield* WallClock
+    const { auth, httpHost } = configuration
+    const message = whyNoKey({
+      auth,
+      httpHost,
+      isLoopback: configuration.door.isOnLoopback,
+      hasHadKey: keys.hasHadKey(),
+    })
+    if (message !== undefined) return yield* Effect.fail({ message })
+    if (auth === "off") {
+      yield* Effect.logWarning(
+        `${settings.auth.name} is off: everyone who reaches ${httpHost}:${port} can do everything`,
+      )
+    }
+    const gate = new Gate({ keys, mode: auth, port, nowMs: now })
+    if (gate.isClosed && !keys.hasAdministrator(now())) {
+      yield* Effect.logWarning(
+        `calls need a key, and no administrator's key works: set ${settings.adminKeyFile.name}, or make one with punctual keys create --admin`,
+      )
+    }
+    return { keys, port, gate }
+  })
+
+/** A node that stops is no longer a member, and for a while it still passes requests on. */
+const unsignedGraceMs = 60_000
+
+/** The settings were checked with these files a moment ago, but the files may have changed since. */
+const certificateOf = ({
+  door,
+}: Configuration): Effect.Effect<TlsPair | undefined, { readonly message: string }> =>
+  Effect.suspend(() => {
+    const read = door.tls === undefined ? undefined : readTlsPair(door.tls)
+    if (read === undefined || !("problem" in read)) return Effect.succeed(read)
+    const { name } = read.file === "cert" ? settings.tlsCertFile : settings.tlsKeyFile
+    return Effect.fail({ message: `${name} ${read.problem}.` })
+  })
+
 /** What HTTP needs to know if several nodes share the store. */
 const clusterOf = (
   configuration: Configuration,
-): Effect.Effect<Pick<HttpServiceOptions, "cluster">, never, Scheduler | Engine> =>
+): Effect.Effect<Pick<HttpServiceOptions, "cluster">, never, Scheduler | Engine | ActivityLog> =>
   Effect.gen(function* () {
     if (configuration.cluster === undefined) return {}
     const engine = yield* Engine
@@ -118,6 +206,8 @@ const clusterOf = (
       node: engine.cluster().node,
       scheduler: yield* Scheduler,
       nudge: Effect.sync(() => engine.lookNow()),
+      events: engine.events,
+      activity: (yield* ActivityLog).unstored,
       lags: () =>
         engine
           .cluster()
@@ -125,11 +215,14 @@ const clusterOf = (
             lagMs === undefined ? [] : [{ shard, epoch, lagMs: Math.max(0, Math.round(lagMs)) }],
           ),
       secret: configuration.cluster.secret,
+      isSecretAccepted: () => (engine.cluster().unsignedAgeMs ?? Number.POSITIVE_INFINITY) <= unsignedGraceMs,
     })
     return {
       cluster: {
         peers: { prefix: peerPath, handle },
         lags: Option.getOrUndefined(yield* Effect.serviceOption(ShardLags)),
+        events: Option.getOrUndefined(yield* Effect.serviceOption(PeerEvents)),
+        activity: Option.getOrUndefined(yield* Effect.serviceOption(PeerActivity)),
         clockOffsetMs: () => (Option.isSome(clock) ? clock.value.offsetMs() : undefined),
       },
     }

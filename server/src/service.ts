@@ -1,20 +1,27 @@
 // Part of the composition root: builds the service from its settings and the lists of adapters. If the service cannot
 // start, it prints the reason in one line and exits with code 1.
-import { randomBytes } from "node:crypto"
+import { hkdfSync, randomBytes } from "node:crypto"
 import { setServers } from "node:dns"
 import { hostname } from "node:os"
 import { Bus } from "@punctual/bus/Bus"
 import { RoutingTable } from "@punctual/bus/RoutingTable"
+import { KeyDirectory, type KeyDirectoryOptions } from "@punctual/door/KeyDirectory"
 import { Cause, Effect, Exit, Layer, Result } from "effect"
+import { BulkJobs } from "./bulk/BulkJobs.ts"
+import { startersWithKeys } from "./bulk/Starters.ts"
+import { auditLayer } from "./calls/auditLayer.ts"
 import { makeEventDeliverer } from "./deliverers/event/EventDeliverer.ts"
 import { Resolver } from "./deliverers/webhook/Resolver.ts"
 import { makeWebhookDeliverer } from "./deliverers/webhook/WebhookDeliverer.ts"
 import type { Target } from "./domain/Timer.ts"
-import { defaultEngineOptions, Engine, type EngineOptions, type EngineStatus } from "./engine/Engine.ts"
+import { ActivityLog } from "./engine/activity/ActivityLog.ts"
+import { defaultCensusLimits } from "./engine/census/Census.ts"
+import { defaultEngineOptions, Engine, type EngineOptions } from "./engine/Engine.ts"
 import { NamespaceDirectory } from "./engine/namespaces/NamespaceDirectory.ts"
 import { takeNodeName } from "./engine/ownership/takeNodeName.ts"
 import { watchThread } from "./engine/watchThread.ts"
 import type { Listening } from "./http/listener/Listener.ts"
+import type { PagePack } from "./http/pages/PagePack.ts"
 import { TimerCommands } from "./messaging/TimerCommands.ts"
 import { timerRoutes, timerTopics } from "./messaging/timerRouting.ts"
 import { HttpPeers } from "./peers/http/HttpPeers.ts"
@@ -24,7 +31,7 @@ import { WallClock } from "./ports/WallClock.ts"
 import { build } from "./program/Build.ts"
 import { driversOf, type InstallDriver } from "./program/drivers.ts"
 import { layerLogs } from "./program/Logs.ts"
-import { type ServeOptions, type ServiceLayer, serve, untilSignal } from "./serve.ts"
+import { type ServeOptions, type ServiceLayer, type Started, serve, untilSignal } from "./serve.ts"
 import { type Configuration, type Environment, readConfiguration } from "./settings/Configuration.ts"
 import { nodeUrl } from "./settings/NodeIdentity.ts"
 import { type Adapters, settings, urlName } from "./settings/Settings.ts"
@@ -37,14 +44,22 @@ export interface ServiceParts {
   /** The file stores/sqlite/worker.ts. The program's entry builds this URL. */
   readonly workerUrl: URL
   readonly installDriver: InstallDriver
+  /** The pages of the console, if they were built. */
+  readonly pages?: PagePack
   /** Ends the process at once. Nothing may be acknowledged after this. */
   readonly onFatal: (message: string) => void
   readonly writeError: (message: string) => void
 }
 
 /** The connections to other nodes, if there are any. */
-const peersLayer = ({ cluster }: Configuration): Layer.Layer<never> =>
-  cluster === undefined ? Layer.empty : HttpPeers.layer({ secret: cluster.secret, timeoutMs: peerTimeoutMs })
+const peersLayer = ({ cluster, tlsCaFile }: Configuration): Layer.Layer<never> =>
+  cluster === undefined
+    ? Layer.empty
+    : HttpPeers.layer({
+        secret: cluster.secret,
+        timeoutMs: peerTimeoutMs,
+        ...(tlsCaFile === undefined ? {} : { caFile: tlsCaFile }),
+      })
 
 const peerTimeoutMs = 2_000
 
@@ -98,14 +113,14 @@ const nodeName = ({ nodeName: given }: Configuration): string =>
 
 const engineOptions = (
   configuration: Configuration,
-  { port }: Listening,
+  { port, url }: Listening,
   onBroken: (message: string) => void,
 ): EngineOptions => ({
   ...defaultEngineOptions,
   ownership: {
     ...defaultEngineOptions.ownership,
     node: nodeName(configuration),
-    address: configuration.cluster === undefined ? "" : nodeUrl(configuration.cluster.address, port),
+    address: configuration.cluster === undefined ? "" : nodeUrl(configuration.cluster.address, { port, url }),
   },
   pollingIntervalMs: configuration.pollingIntervalMs,
   window: { ...defaultEngineOptions.window, page: configuration.batchSize },
@@ -113,11 +128,13 @@ const engineOptions = (
     ...defaultEngineOptions.dispatch,
     inFlight: configuration.slots.normal,
     slow: configuration.slots.slow,
+    trial: configuration.slots.trial,
     inFlightPerNamespace: configuration.maxInFlightPerNamespace,
     inFlightPerHost: configuration.maxInFlightPerHost,
   },
   historyRetentionMs: configuration.historyRetentionMs,
   maxPendingByDefault: configuration.maxPendingPerNamespace,
+  ...(configuration.census === "on" ? { census: defaultCensusLimits } : {}),
   onBroken: (message) => onBroken(`The engine has failed, so the service ends: ${message}`),
 })
 
@@ -125,22 +142,47 @@ const engineOptions = (
 const engineLayer = (options: EngineOptions) =>
   Layer.unwrap(Effect.as(takeNodeName(options.ownership), Engine.layer(options)))
 
+/** Nodes of a cluster accept each other's sessions. */
+const keyOptions = ({ adminKeyFile, cluster }: Configuration): KeyDirectoryOptions => ({
+  ...(adminKeyFile === undefined ? {} : { adminKeyFile }),
+  ...(cluster === undefined ? {} : { sessionSecret: sessionSecretOf(cluster.secret) }),
+})
+
+/** Derived, so that a signature of another kind, made with the same secret, is never valid here. */
+const sessionSecretOf = (clusterSecret: string): Uint8Array =>
+  new Uint8Array(hkdfSync("sha256", clusterSecret, "", "punctual: sessions, 1", 32))
+
 /** Everything below HTTP, built from the settings. */
 const serviceLayer =
   (configuration: Configuration, { workerUrl, onFatal }: ServiceParts) =>
   (listening: Listening): ServiceLayer => {
-    const { store, shards, broker, brokerTerms, limits, secretKeys = [], maxNamespaces } = configuration
+    const {
+      store,
+      shards,
+      broker,
+      brokerTerms,
+      limits,
+      secretKeys = [],
+      maxNamespaces,
+      auditRetentionMs,
+      auth,
+    } = configuration
     const onStoreFatal = (message: string) => onFatal(`The store has failed, so the service ends: ${message}`)
     const topics = timerTopics(brokerTerms.subjects)
     const onRefused = (message: string) =>
       onFatal(`The message broker answers but cannot be used, so the service ends: ${message}`)
+    const starters = Effect.map(KeyDirectory, (keys) => startersWithKeys(keys, auth))
     return TimerCommands.layer({ topic: topics.commands, limits }).pipe(
+      Layer.provideMerge(BulkJobs.layer(starters)),
+      Layer.provideMerge(ActivityLog.layer({ retentionMs: configuration.historyRetentionMs })),
       Layer.provideMerge(engineLayer(engineOptions(configuration, listening, onFatal))),
       Layer.provideMerge(deliverersLayer(configuration)),
       Layer.provideMerge(
         broker.open(brokerTerms, { routing: new RoutingTable(timerRoutes(topics)), onRefused }),
       ),
       Layer.provideMerge(NamespaceDirectory.layer({ secretKeys, keyFile: store.sealingKey, maxNamespaces })),
+      Layer.provideMerge(KeyDirectory.layer(keyOptions(configuration))),
+      Layer.provideMerge(auditLayer(auditRetentionMs)),
       Layer.provideMerge(clockLayer(configuration)),
       Layer.provideMerge(peersLayer(configuration)),
       Layer.provideMerge(ClockWatch.layer.pipe(Layer.provide(WallClock.system))),
@@ -153,12 +195,30 @@ const serviceLayer =
 export const serviceOf = (
   configuration: Configuration,
   parts: ServiceParts,
-  run: Pick<ServeOptions, "untilAsked" | "onListening">,
+  run: Pick<ServeOptions, "untilAsked" | "onListening" | "about">,
 ) =>
   Effect.andThen(
     driversOf([configuration.store, configuration.broker], parts.installDriver),
-    serve({ configuration, layer: serviceLayer(configuration, parts), ...run }),
+    serve({
+      configuration,
+      layer: serviceLayer(configuration, parts),
+      ...(parts.pages === undefined ? {} : { pages: parts.pages }),
+      ...run,
+    }),
   )
+
+const aboutOf = (
+  effective: Readonly<Record<string, string>>,
+  given: ReadonlySet<string>,
+): NonNullable<ServeOptions["about"]> => ({
+  build: {
+    version: build.version,
+    ...(build.built === undefined ? {} : { commit: build.built.commit, builtAt: build.built.at }),
+  },
+  settings: Object.entries(effective)
+    .map(([name, value]) => ({ name, value, isSet: given.has(name) }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1)),
+})
 
 /** One run of the service. Returns the exit code. */
 export const runService = async (parts: ServiceParts): Promise<number> => {
@@ -167,20 +227,21 @@ export const runService = async (parts: ServiceParts): Promise<number> => {
     for (const problem of read.problems) parts.writeError(problem)
     return 1
   }
-  const { configuration, warnings, effective } = read
+  const { configuration, warnings, effective, given } = read
   // Logged once the service runs, so that a failed start prints only its reason in one line.
-  const onListening = (listening: Listening, status: EngineStatus) =>
+  const onListening = (started: Started) =>
     Effect.gen(function* () {
       for (const warning of warnings) yield* Effect.logWarning(warning)
       const startMs = manualStartMs(configuration)
       if (startMs !== undefined) yield* Effect.logWarning(clockShown(startMs))
       yield* Effect.annotateLogs(Effect.logInfo("settings in force"), effective)
-      process.stdout.write(welcome(listening, configuration, effective[settings.egress.name] ?? "", status))
+      const egressText = effective[settings.egress.name] ?? ""
+      process.stdout.write(welcome(started, configuration, egressText, parts.pages !== undefined))
     })
   const program = Effect.gen(function* () {
     const untilAsked = yield* untilSignal
     yield* watchThread()
-    yield* serviceOf(configuration, parts, { untilAsked, onListening })
+    yield* serviceOf(configuration, parts, { untilAsked, onListening, about: aboutOf(effective, given) })
   })
   const exit = await Effect.runPromiseExit(
     program.pipe(
@@ -202,17 +263,24 @@ const receiverHost = "127.0.0.1"
 /** Where commands look for the service if nothing else is set. */
 const defaultPort = 8080
 
+/** The URL is that of loopback if the service listens on all addresses. */
+const everyAddress = ({ httpHost }: Configuration, port: number): string =>
+  ["0.0.0.0", "::"].includes(httpHost)
+    ? `  network    port ${port} of every address of this machine (${settings.httpHost.name}=${httpHost})\n`
+    : ""
+
 const welcome = (
-  { url, port }: Listening,
+  { listening: { url, port }, status, needsKey }: Started,
   configuration: Configuration,
   egressText: string,
-  status: EngineStatus,
+  hasConsole: boolean,
 ): string => {
   const { store, cluster } = configuration
   const place = `Punctual ${build.version} listens on ${url}
+${hasConsole ? `  console    ${url}/console/\n` : ""}  API        ${url}/api/v1
+  docs       ${url}/docs/api
   data       ${store.place}
-  reference  ${url}/docs/api
-${port === defaultPort ? "" : `  commands   export ${urlName}=${url}\n`}`
+${port === defaultPort ? "" : `  commands   export ${urlName}=${url}\n`}${everyAddress(configuration, port)}`
   if (cluster !== undefined) {
     const { shards, ownedShards, shardsElsewhere } = status
     return `${place}
@@ -238,7 +306,15 @@ Nothing fires by itself: ${clockShown(startMs)}, as in
 Nothing fires: the service is paused. To see why:  punctual status --url ${url}
 `
   }
-  const receiver = build.built === undefined ? "npm run listen" : "punctual listen"
+  const [receiver, command] =
+    build.built === undefined
+      ? ["npm run listen", "npm run --silent punctual --"]
+      : ["punctual listen", "punctual"]
+  if (needsKey) {
+    return `${place}
+Calls need a key: send the header  Authorization: Bearer <key>  with each. How to make one:  ${command} keys create --help
+`
+  }
   if (!configuration.egress.allows(receiverHost, receiverHost)) {
     return `${place}
 Timers cannot call ${receiverHost}. To try them with  ${receiver}  start with TIMER_EGRESS='${egressText},loopback'

@@ -4,6 +4,7 @@ import { setServers } from "node:dns"
 import { hostname } from "node:os"
 import { Documents } from "@punctual/documents/Documents"
 import { Context, Effect, Layer } from "effect"
+import type { OpenKeys } from "./cli/keys/KeyAccess.ts"
 import type { OpenCopies } from "./cli/store/backup.ts"
 import type { OpenExamination } from "./cli/store/doctor.ts"
 import type { OpenArchive } from "./cli/store/exportArchive.ts"
@@ -15,10 +16,11 @@ import { Resolver } from "./deliverers/webhook/Resolver.ts"
 import { SealingKeys } from "./engine/namespaces/SealingKeys.ts"
 import { SettingsRecords } from "./engine/namespaces/SettingsRecords.ts"
 import type { CommandEgress } from "./maintenance/egressRemark.ts"
+import { openStoreKeys } from "./maintenance/StoreKeys.ts"
 import type { Ability, AdapterFailure } from "./ports/Adapter.ts"
 import { Ids } from "./ports/Ids.ts"
 import { ShardLeases } from "./ports/ShardLeases.ts"
-import type { StoreAdapter, StoreOpening } from "./ports/StoreAdapter.ts"
+import type { StoreAdapter, StoreChoice, StoreOpening } from "./ports/StoreAdapter.ts"
 import { TimerStore } from "./ports/TimerStore.ts"
 import { driversOf, type InstallDriver } from "./program/drivers.ts"
 import { type EgressSetting, type Environment, readStore } from "./settings/Configuration.ts"
@@ -87,11 +89,10 @@ export const storeKeeping = (options: StoreKeepingOptions) => {
         keys,
         place: Effect.flatMap(able(store.restore), ({ place }) => place(opening)),
         shards: opening.shards,
-        settingsIn: (file, shards) =>
+        recordsIn: (file, shards) =>
           Effect.gen(function* () {
             const { prepared } = yield* able(store.restore)
-            const services = yield* Layer.build(prepared(file, { ...opening, shards }))
-            return new SettingsRecords(Context.get(services, Documents))
+            return recordsOf(yield* Layer.build(prepared(file, { ...opening, shards })))
           }),
         settling: Effect.gen(function* () {
           const open = yield* able(store.offline)
@@ -101,8 +102,26 @@ export const storeKeeping = (options: StoreKeepingOptions) => {
       }
     })
 
-  return { archive, importTarget, examination, copies, schema, restoreTarget }
+  const storeKeys: OpenKeys = (storeUrl, { creates }) =>
+    Effect.gen(function* () {
+      const { store, opening } = yield* storeOf(storeUrl)
+      const open = yield* able(store.documents)
+      const isNew = creates && (yield* createdIfMissing(store, opening))
+      return { ...(yield* openStoreKeys(yield* open(opening))), shown: store.shown, isNew }
+    })
+
+  return { archive, importTarget, examination, copies, schema, restoreTarget, storeKeys }
 }
+
+/** Returns whether there was no store. */
+const createdIfMissing = (store: StoreChoice, opening: StoreOpening) =>
+  Effect.gen(function* () {
+    const open = yield* able(store.migrate)
+    const { versions, migrate } = yield* open(opening)
+    const { stored } = yield* versions
+    if (stored === 0) yield* migrate
+    return stored === 0
+  })
 
 /** The rules of the service, with its name servers, so that names resolve as they do in the service. */
 const commandEgress = (egress: EgressSetting): CommandEgress => {
@@ -114,6 +133,11 @@ const commandEgress = (egress: EgressSetting): CommandEgress => {
   return { gate: makeEgressGate(rules, resolver.resolve), text, isSet }
 }
 
+const recordsOf = (services: Context.Context<Documents>) => {
+  const documents = Context.get(services, Documents)
+  return { documents, namespaces: new SettingsRecords(documents) }
+}
+
 /** A store that a command holds and writes to. */
 const offlineTarget = (
   services: Context.Context<TimerStore | ShardLeases | Documents>,
@@ -121,7 +145,7 @@ const offlineTarget = (
 ) => ({
   store: Context.get(services, TimerStore),
   leases: Context.get(services, ShardLeases),
-  namespaces: new SettingsRecords(Context.get(services, Documents)),
+  ...recordsOf(services),
   node: `${command}:${hostname()}:${process.pid}`,
 })
 

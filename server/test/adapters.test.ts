@@ -80,6 +80,7 @@ class ToyBox {
       open: layer,
       offline: { can: layer },
       archive: { can: () => Effect.sync(() => MemoryStore.archive(this.database(name))) },
+      documents: { instead: "a toy has no documents: read a book." },
       doctor: { can: () => Effect.succeed({ examine: () => Effect.succeed(report) }) },
       backup: { instead: "a toy is not backed up: buy another." },
       restore: { instead: "a toy is not restored: glue it." },
@@ -166,7 +167,7 @@ const serving = (parts: ServiceParts, body: (url: string) => Promise<void>) =>
     const service = yield* Effect.forkScoped(
       serviceOf(configuration, parts, {
         untilAsked: Deferred.await(isOver),
-        onListening: (listening) => Effect.asVoid(Deferred.succeed(url, listening.url)),
+        onListening: ({ listening }) => Effect.asVoid(Deferred.succeed(url, listening.url)),
       }),
     )
     // If the service cannot start, the wait ends with the reason.

@@ -15,6 +15,10 @@ export interface View {
   readonly theme: "light" | "dark"
   /** False for a browser without scripts. */
   readonly hasScript?: boolean
+  /** The reader's time zone; by default that of the machine. */
+  readonly zone?: string
+  /** For hosts with a certificate of a test authority. */
+  readonly trustsAllCertificates?: boolean
 }
 
 export interface AxeScope {
@@ -89,11 +93,14 @@ export class Browser implements AsyncDisposable {
   }
 
   /** Opens a page as a new reader, who has no storage from earlier pages and may use the clipboard. */
-  async open(url: string, { width, theme, hasScript = true }: View): Promise<BrowserPage> {
+  async open(url: string, view: View): Promise<BrowserPage> {
+    const { width, theme, hasScript = true, zone, trustsAllCertificates = false } = view
     const context = await this.#chromium.newContext({
       viewport: { width, height },
       colorScheme: theme,
       javaScriptEnabled: hasScript,
+      ignoreHTTPSErrors: trustsAllCertificates,
+      ...(zone === undefined ? {} : { timezoneId: zone }),
     })
     try {
       await context.grantPermissions(["clipboard-read", "clipboard-write"])
@@ -129,7 +136,11 @@ export class BrowserPage implements AsyncDisposable {
     page.on("request", (request) => {
       if (new URL(request.url()).origin !== origin) note(`asked another host: ${request.url()}`)
     })
-    page.on("requestfailed", (request) => note(`failed: ${request.url()} ${request.failure()?.errorText}`))
+    page.on("requestfailed", (request) => {
+      // A page gives up a request itself when it no longer needs the answer.
+      const why = request.failure()?.errorText
+      if (why !== "net::ERR_ABORTED") note(`failed: ${request.url()} ${why}`)
+    })
     page.on("response", (response) => {
       if (response.status() >= 400) note(`${response.status()}: ${response.url()}`)
     })

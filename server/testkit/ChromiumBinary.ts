@@ -12,7 +12,9 @@ export interface ChromiumBinary {
   readonly unpackedIn?: string
 }
 
-const cacheFolder = fileURLToPath(new URL("../../node_modules/.cache/punctual/chromium", import.meta.url))
+const cacheFolder = fileURLToPath(
+  new URL("../../node_modules/.cache/punctual/chromium-inter", import.meta.url),
+)
 
 let found: ChromiumBinary | { readonly missing: string } | undefined
 
@@ -31,9 +33,18 @@ export const environmentOf = (
     ? {}
     : { LD_LIBRARY_PATH: librariesBelow(unpackedIn), FONTCONFIG_FILE: fontSettings }
 
-/** Text for fontconfig: the fetched fonts, and those of the machine. */
-export const fontSettingsOf = ({ unpackedIn = "" }: ChromiumBinary): string =>
-  `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><dir>${unpackedIn}/usr/share/fonts</dir><dir>/usr/share/fonts</dir><cachedir prefix="xdg">fontconfig</cachedir></fontconfig>`
+/** Text for fontconfig: the fetched fonts, and those of the machine. Pages are drawn as on the desktops of most readers. */
+export const fontSettingsOf = ({ unpackedIn = "" }: ChromiumBinary): string => {
+  const families = [
+    ["sans-serif", "Inter"],
+    ["system-ui", "Inter"],
+    ["monospace", "DejaVu Sans Mono"],
+  ]
+  const aliases = families.map(
+    ([family, font]) => `<alias><family>${family}</family><prefer><family>${font}</family></prefer></alias>`,
+  )
+  return `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><dir>${unpackedIn}/usr/share/fonts</dir><dir>/usr/share/fonts</dir><cachedir prefix="xdg">fontconfig</cachedir>${aliases.join("")}</fontconfig>`
+}
 
 const locate = (): ChromiumBinary | { readonly missing: string } => {
   const named = process.env["CHROMIUM"]
@@ -65,7 +76,7 @@ const cached = (): ChromiumBinary | undefined => {
 }
 
 const fetched = (): ChromiumBinary | undefined => {
-  const packages = withMissingLibraries(["chromium", "fonts-dejavu-core"])
+  const packages = withMissingLibraries(["chromium", "fonts-dejavu-core", "fonts-inter"])
   return packages.length > 0 && unpackDebian(packages, cacheFolder, "The tests of pages need Chromium")
     ? cached()
     : undefined

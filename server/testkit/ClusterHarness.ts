@@ -10,7 +10,7 @@ import { PostgresContents, type StoredLease } from "./PostgresContents.ts"
 import { PostgresServer } from "./PostgresServer.ts"
 import { Receiver, type ReceiverOptions } from "./Receiver.ts"
 import { type Exchange, RecordingClient } from "./RecordingClient.ts"
-import { ServiceProcess } from "./ServiceProcess.ts"
+import { fromSource, type Program, ServiceProcess } from "./ServiceProcess.ts"
 import { TcpProxy } from "./TcpProxy.ts"
 import { TemporaryFolder } from "./TemporaryFolder.ts"
 
@@ -18,6 +18,8 @@ export interface ClusterHarnessOptions {
   readonly nodes?: number
   readonly settings?: Readonly<Record<string, string>>
   readonly reply?: ReceiverOptions["reply"]
+  /** The program that the nodes run at first; by default the sources. */
+  readonly program?: Program
 }
 
 export const clusterSecret = "a-secret-that-all-nodes-of-the-test-know"
@@ -63,8 +65,8 @@ export class ClusterNode {
   }
 
   /** Starts the node under its old name, on another port, and waits until it is ready. */
-  start(): Promise<void> {
-    return this.process.start()
+  start(program?: Program): Promise<void> {
+    return this.process.start(program)
   }
 
   /** Asks the node to stop, waits until it has ended, and returns its exit code. */
@@ -154,6 +156,8 @@ export class ClusterHarness implements AsyncDisposable {
   readonly client: RecordingClient
   /** Every request of the client, in the order in which the requests ended. */
   readonly exchanges: Array<Exchange> = []
+  /** The key that the client sends. */
+  apiKey: string | undefined
   readonly #contents: PostgresContents
   readonly #stack: AsyncDisposableStack
   #turn = 0
@@ -177,6 +181,7 @@ export class ClusterHarness implements AsyncDisposable {
       recorder,
       url: () => this.#nextUrl(),
       timeoutMs: clientTimeoutMs,
+      apiKey: () => this.apiKey,
       onExchange: (exchange) => this.exchanges.push(exchange),
     })
   }
@@ -202,7 +207,8 @@ export class ClusterHarness implements AsyncDisposable {
           TIMER_POLLING_INTERVAL: "500ms",
           ...options.settings,
         }
-        const process = stack.use(new ServiceProcess({ folder, name, settings, recorder }))
+        const { program = fromSource } = options
+        const process = stack.use(new ServiceProcess({ folder, name, settings, recorder, program }))
         nodes.push(new ClusterNode({ name, process, network, recorder }))
       }
       const contents = stack.use(new PostgresContents(server.url, schema))

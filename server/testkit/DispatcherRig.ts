@@ -23,6 +23,7 @@ export interface Running {
 export const rigLimits: DispatcherLimits = {
   inFlight: 8,
   slow: 0,
+  trial: 0,
   inFlightPerNamespace: 4,
   inFlightPerHost: 2,
   unsettled: 12,
@@ -36,10 +37,13 @@ export class DispatcherRig {
   readonly running = new Set<Running>()
   /** Timer ids in the order in which their attempts started. */
   readonly started: Array<string> = []
-  /** Timers that are due and not started yet. */
+  /** Timer ids in the order in which the dispatcher abandoned their attempts. */
+  readonly abandoned: Array<string> = []
   /** Changes in the queue. Each one holds its key back. */
   readonly #changes: Array<{ readonly timerId: string }> = []
+  /** Timers that are due and not started yet. */
   readonly waiting = new Map<string, Timer>()
+  readonly #inFlight = new Map<string, Timer>()
   /** Timers that were postponed, and by how much. */
   readonly postponed: Array<readonly [timerId: string, inMs: number]> = []
   /** Hosts that the egress rules refused for the first time. */
@@ -56,6 +60,9 @@ export class DispatcherRig {
   /** Whether the attempts that start next send their request. Otherwise they end before that. */
   sends = true
   storesAtOnce = true
+  /** Keeps what the dispatcher wants to do soon. Otherwise it happens at once. */
+  holdsSoon = false
+  readonly soon: Array<() => void> = []
   #submitted = 0
   #lastFire: Fire | undefined
 
@@ -100,6 +107,7 @@ export class DispatcherRig {
       clock: this.#clock(),
       metrics: Effect.runSync(Effect.provideService(EngineMetrics.make, Metric.MetricRegistry, new Map())),
       run: (_, onExit) => this.#run(onExit),
+      soon: (task) => (this.holdsSoon ? this.soon.push(task) : task()),
       settle: ({ entry }, delivery, onStored) => {
         if (delivery.kind === "postponed") this.postponed.push([entry.timer.timerId, delivery.inMs])
         this.#store(entry, onStored)
@@ -160,6 +168,12 @@ export class DispatcherRig {
     this.pump()
   }
 
+  /** Cancels a timer whose attempt is running. */
+  cancelInFlight(timerId: string): void {
+    const timer = this.#inFlight.get(timerId)
+    if (timer !== undefined) this.window.forget(timer.uuid)
+  }
+
   /** Queues a change of a timer that waits. The change is refused later. */
   hold(timerId: string): void {
     const timer = this.waiting.get(timerId)
@@ -195,7 +209,7 @@ export class DispatcherRig {
     this.dispatcher.noteTerms()
   }
 
-  #run(onExit: (exit: Exit.Exit<Delivery>) => void): void {
+  #run(onExit: (exit: Exit.Exit<Delivery>) => void): () => void {
     const fire = this.#lastFire
     if (fire === undefined || !("url" in fire.target)) throw new Error("nothing was delivered")
     if (
@@ -212,12 +226,23 @@ export class DispatcherRig {
       attempt: fire.attempt,
       end: (delivery) => {
         this.running.delete(running)
+        this.#inFlight.delete(fire.timerId)
         onExit(Exit.succeed(delivery))
       },
     }
     this.running.add(running)
+    const timer = this.waiting.get(fire.timerId)
+    if (timer !== undefined) this.#inFlight.set(fire.timerId, timer)
     this.waiting.delete(fire.timerId)
     this.started.push(fire.timerId)
+    return () => {
+      if (!this.running.delete(running)) return
+      this.abandoned.push(fire.timerId)
+      if (timer !== undefined && this.window.entryOf(timer.uuid) !== undefined) {
+        this.waiting.set(fire.timerId, timer)
+      }
+      onExit(Exit.interrupt())
+    }
   }
 
   #store(entry: Entry, onStored: () => void): void {
@@ -228,7 +253,7 @@ export class DispatcherRig {
 
   #openHorizon(): void {
     const load = this.window.beginLoad(this.nowMs)
-    if (load !== undefined) this.window.finishLoad(load, [])
+    if (load !== undefined) this.window.finishLoad(load, { timers: [], isLast: true })
   }
 
   #clock(): Clock.Clock {

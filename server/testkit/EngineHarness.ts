@@ -7,9 +7,11 @@ import { TestClock } from "effect/testing"
 import type { Spec, Target } from "../src/domain/Timer.ts"
 import { keyOf } from "../src/domain/TimerKey.ts"
 import type { OnExisting } from "../src/domain/WriteItem.ts"
+import { defaultCensusLimits } from "../src/engine/census/Census.ts"
 import { defaultEngineOptions, Engine, type EngineOptions } from "../src/engine/Engine.ts"
 import { type CreateCommand, Scheduler } from "../src/engine/front/Scheduler.ts"
 import { NamespaceDirectory } from "../src/engine/namespaces/NamespaceDirectory.ts"
+import { CensusCounts } from "../src/ports/CensusCounts.ts"
 import {
   type Deliverer,
   Deliverers,
@@ -315,7 +317,7 @@ export class EngineHarness {
   }
 
   /** Every node's name is its address. No node reaches a node that was killed or drained. */
-  get #links(): Layer.Layer<Peers> {
+  get #links(): Layer.Layer<Peers | CensusCounts> {
     const reached = <A>(
       address: string,
       ask: (node: EngineNode) => Effect.Effect<A>,
@@ -328,12 +330,16 @@ export class EngineHarness {
           ? new PeerError({ message: `${address} is not there`, isUndelivered: true })
           : ask(node)
       })
-    return Layer.succeed(Peers, {
+    const counts = Layer.succeed(CensusCounts, {
+      of: ({ address }, question) => reached(address, ({ scheduler }) => scheduler.countsHere(question)),
+    })
+    const peers = Layer.succeed(Peers, {
       write: ({ address }, items) => reached(address, ({ scheduler }) => scheduler.accept(items)),
       firing: ({ address }, timers) =>
         reached(address, ({ scheduler }) => Effect.sync(() => scheduler.firingHere(timers))),
       nudge: ({ address }) => reached(address, ({ engine }) => Effect.sync(() => engine.lookNow())),
     })
+    return Layer.merge(peers, counts)
   }
 
   /** From now on the namespace has a handler. */
@@ -427,5 +433,6 @@ const engineOptions = (options: HarnessOptions, node: string): EngineOptions => 
     window: { ...window, ...options.window },
     dispatch: { ...dispatch, ...options.dispatch },
     queue: { ...queue, ...options.queue },
+    ...(options.census === undefined ? {} : { census: { ...defaultCensusLimits, ...options.census } }),
   }
 }

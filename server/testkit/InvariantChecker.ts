@@ -231,30 +231,39 @@ const endedBy = (history: KeyHistory, asked: Asked): ReadonlyArray<Ended> => {
       wasAtRest: answer.result === "changed" && isCertain && arming === before.at(-1),
     }))
   }
-  const arming = cancelledArming(history, asked)
-  return arming === undefined ? [] : [{ arming, wasAtRest: answer.result === "cancelled" }]
+  return endedByCancel(history, asked)
 }
 
 const endsNothing: ReadonlySet<string> = new Set(["nothingDone", "replayed", "discarded"])
 
 /**
- * The arming that a cancel ended. Undefined if other requests ran at the same time and the store cannot say which
- * arming it was.
+ * A cancel ends the pending arming of the key. All armings that existed before the cancel are over then. An arming that
+ * was over already may have been replaced in flight, so its attempt may still arrive.
  */
+const endedByCancel = (history: KeyHistory, cancel: Asked): ReadonlyArray<Ended> => {
+  const atRest = cancel.answer?.result === "cancelled" ? cancelledArming(history, cancel) : undefined
+  return history.armings
+    .filter((arming) => arming === atRest || existedBefore(arming, cancel))
+    .map((arming) => ({ arming, wasAtRest: arming === atRest }))
+}
+
+const existedBefore = ({ madeBy, attempts }: Arming, { sentAt }: Asked): boolean =>
+  (madeBy !== undefined && madeBy.answeredAt < sentAt) || attempts.some(({ at }) => at < sentAt)
+
+/** The arming that a cancel ended and that had no attempt in flight. Undefined if it is not certain which one it was. */
 const cancelledArming = ({ asks, armings }: KeyHistory, cancel: Asked): Arming | undefined => {
-  const others = asks.filter(({ request }) => request.op !== "cancel")
-  const isAlone = others.every(
-    ({ sentAt, answeredAt }) => answeredAt < cancel.sentAt || sentAt > cancel.answeredAt,
+  const cancels = asks.filter(({ request }) => request.op === "cancel")
+  // Not only a cancel leaves a cancelled life. A timer that is replaced while its attempt runs leaves one too, perhaps
+  // long after the cancel.
+  const [cancelled, ...others] = armings.filter(({ finished }) => finished?.state === "cancelled")
+  if (cancels.length === 1 && others.length === 0) return cancelled
+  const isAlone = asks.every(
+    ({ request, sentAt, answeredAt }) =>
+      request.op === "cancel" || answeredAt < cancel.sentAt || sentAt > cancel.answeredAt,
   )
-  if (isAlone)
-    return armings.findLast(({ madeBy }) => madeBy !== undefined && madeBy.answeredAt < cancel.sentAt)
-  const isOnlyCancel = asks.filter(({ request }) => request.op === "cancel").length === 1
-  if (!isOnlyCancel) return undefined
-  // A timer that is replaced while its attempt runs also goes into the history as cancelled. Its due time may be later.
-  return armings.findLast(
-    ({ finished, madeBy }) =>
-      finished?.state === "cancelled" && (madeBy === undefined || madeBy.sentAt < cancel.answeredAt),
-  )
+  return isAlone
+    ? armings.findLast(({ madeBy }) => madeBy !== undefined && madeBy.answeredAt < cancel.sentAt)
+    : undefined
 }
 
 // ── Integrity ───────────────────────────────────────────────────────────────────────────────────────

@@ -2,9 +2,19 @@
 // stop or kill it and start it again on the same port and data. The server ends when the object is disposed, or at the
 // latest when the test runner ends.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
-import { chownSync, cpSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from "node:fs"
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
 import { createServer } from "node:net"
 import { basename, dirname, join } from "node:path"
+import type { Certificates } from "./Certificates.ts"
 import { eventually } from "./eventually.ts"
 import { type PostgresKind, postgresBinaries } from "./PostgresBinaries.ts"
 import { TemporaryFolder } from "./TemporaryFolder.ts"
@@ -14,6 +24,10 @@ export interface PostgresServerOptions {
   readonly isFsyncOn?: boolean
   /** Further settings of the server, by name. */
   readonly settings?: Readonly<Record<string, string>>
+  /** The server offers TLS with this certificate, and trusts certificates of clients from the same authority. */
+  readonly tls?: Certificates
+  /** Who may connect, and how: the lines of pg_hba.conf. */
+  readonly access?: ReadonlyArray<string>
 }
 
 /** Where one test keeps its data, separate from all others. */
@@ -109,6 +123,24 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   #initialise(): void {
+    this.#makeData()
+    const { tls, access } = this.#options
+    if (tls !== undefined) {
+      this.#place("server.pem", readFileSync(tls.certFile, "utf8"))
+      this.#place("server.key", readFileSync(tls.keyFile, "utf8"))
+      this.#place("ca.pem", readFileSync(tls.caFile, "utf8"))
+    }
+    if (access !== undefined) this.#place("pg_hba.conf", `${access.join("\n")}\n`)
+  }
+
+  /** Puts a file into the server's folder. The server refuses a key that others may read. */
+  #place(name: string, text: string): void {
+    const path = join(this.#data, name)
+    writeFileSync(path, text, { mode: 0o600 })
+    if (servant !== undefined) chownSync(path, servant.uid, servant.gid)
+  }
+
+  #makeData(): void {
     // The default order of texts is not bytewise, so that a test fails if the store relies on the default.
     const locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US"]
     execFileSync(
@@ -166,6 +198,7 @@ export class PostgresServer implements AsyncDisposable {
       max_connections: "60",
       shared_buffers: "64MB",
       fsync: this.#options.isFsyncOn === false ? "off" : "on",
+      ...(this.#options.tls === undefined ? {} : tlsSettings),
       ...this.#options.settings,
     }
     return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])
@@ -180,6 +213,14 @@ export class PostgresServer implements AsyncDisposable {
       if (this.logs.length > linesKept) this.logs.splice(0, this.logs.length - linesKept)
     })
   }
+}
+
+/** The paths are relative to the server's data. */
+const tlsSettings = {
+  ssl: "on",
+  ssl_cert_file: "server.pem",
+  ssl_key_file: "server.key",
+  ssl_ca_file: "ca.pem",
 }
 
 interface Servant {

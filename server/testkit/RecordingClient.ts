@@ -8,6 +8,8 @@ export interface RecordingClientOptions {
   /** Called for each request, because a restarted service has another address, and several nodes may take turns. */
   readonly url: () => string
   readonly timeoutMs?: number
+  /** The key that is sent with each request, if there is one. */
+  readonly apiKey?: () => string | undefined
   /** Called at the end of every request, with any result. */
   readonly onExchange?: (exchange: Exchange) => void
 }
@@ -118,6 +120,11 @@ export class RecordingClient {
     return answer
   }
 
+  #authorization(): Record<string, string> {
+    const key = this.#options.apiKey?.()
+    return key === undefined ? {} : { authorization: `Bearer ${key}` }
+  }
+
   async #post(call: string, body: string): Promise<{ status: number; body: unknown } | undefined> {
     const { onExchange, timeoutMs = 10_000 } = this.#options
     const url = this.#options.url()
@@ -128,7 +135,7 @@ export class RecordingClient {
     try {
       const response = await fetch(`${url}/api/v1/timers/${call}`, {
         method: "POST",
-        headers: { "content-type": "application/json" },
+        headers: { "content-type": "application/json", ...this.#authorization() },
         body,
         signal: AbortSignal.timeout(timeoutMs),
       })

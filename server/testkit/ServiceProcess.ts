@@ -2,6 +2,7 @@
 // harness owns the process, so tests only say what happens to it. The process ends when the object is disposed, or at
 // the latest when the test runner ends.
 import { type ChildProcess, spawn } from "node:child_process"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { eventually } from "./eventually.ts"
@@ -24,6 +25,8 @@ export interface ServiceProcessOptions {
   readonly recorder?: HistoryRecorder
   /** The program to run, unless a start names another; by default the sources. */
   readonly program?: Program
+  /** The authority of its certificate, as a PEM file, if it serves https. */
+  readonly caFile?: string
 }
 
 const mainFile = fileURLToPath(new URL("../../app/src/main.ts", import.meta.url))
@@ -36,6 +39,7 @@ export class ServiceProcess implements AsyncDisposable {
   /** The stderr lines of all its runs. The oldest lines are dropped first. */
   readonly logs: Array<string> = []
   readonly #options: ServiceProcessOptions
+  #changed: Readonly<Record<string, string>> = {}
   #child: ChildProcess | undefined
   #exit: Promise<number | undefined> = Promise.resolve(undefined)
   #url = ""
@@ -98,9 +102,19 @@ export class ServiceProcess implements AsyncDisposable {
     return this.#url
   }
 
+  /** The stdout of the current run, or of the last one. */
+  get output(): string {
+    return this.#output
+  }
+
   /** The exit code, once the process has ended; undefined if a signal ended it. */
   get exit(): Promise<number | undefined> {
     return this.#exit
+  }
+
+  /** Changes settings from the next start on. */
+  change(settings: Readonly<Record<string, string>>): void {
+    this.#changed = { ...this.#changed, ...settings }
   }
 
   /** Starts the service, also after an earlier run, and waits until it is ready. */
@@ -140,7 +154,7 @@ export class ServiceProcess implements AsyncDisposable {
     this.#options.recorder?.node("started", this.#name)
     this.#url = await eventually("the service listens", () => {
       this.#mustRun()
-      return /listens on (http:\S+)\n/.exec(this.#output)?.[1]
+      return /listens on (https?:\S+)\n/.exec(this.#output)?.[1]
     })
   }
 
@@ -175,15 +189,21 @@ export class ServiceProcess implements AsyncDisposable {
     this.#child?.kill(signal)
   }
 
+  fetch(path: string, init: RequestInit = {}): Promise<Response> {
+    const { caFile } = this.#options
+    const tls = caFile === undefined ? {} : { tls: { ca: readFileSync(caFile, "utf8") } }
+    return fetch(`${this.#url}${path}`, { ...init, ...tls })
+  }
+
   async statusOf(path: string): Promise<number> {
-    const response = await fetch(`${this.#url}${path}`)
+    const response = await this.fetch(path)
     await response.arrayBuffer()
     return response.status
   }
 
   /** One value of /metrics. The name of a value with labels includes the labels. */
   async metric(name: string): Promise<number> {
-    const text = await (await fetch(`${this.#url}/metrics`)).text()
+    const text = await (await this.fetch("/metrics")).text()
     const line = text.split("\n").find((candidate) => candidate.startsWith(`${name} `))
     if (line === undefined) throw new Error(`/metrics has no ${name}`)
     return Number(line.slice(name.length + 1))
@@ -210,6 +230,7 @@ export class ServiceProcess implements AsyncDisposable {
         ? { TIMER_DB_PATH: ServiceProcess.databaseIn(this.#options.folder) }
         : {}),
       ...this.#options.settings,
+      ...this.#changed,
     }
   }
 

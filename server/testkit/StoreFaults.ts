@@ -23,6 +23,7 @@ export interface StoreCalls {
   readonly find: TimerKey
   readonly list: ListQuery
   readonly count: unknown
+  readonly histogram: unknown
   readonly namespaces: string
   readonly prune: number
   readonly tally: undefined
@@ -180,6 +181,7 @@ export class StoreFaults {
       find: (key, life) => this.#disturbed("find", key, store.find(key, life)),
       list: (query) => this.#disturbed("list", query, store.list(query)),
       count: (query) => this.#disturbed("count", query, store.count(query)),
+      histogram: (query) => this.#disturbed("histogram", query, store.histogram(query)),
       namespaces: (exclusiveAfter, limit) =>
         this.#disturbed("namespaces", exclusiveAfter, store.namespaces(exclusiveAfter, limit)),
       prune: (exclusiveBeforeMs, limit) =>

@@ -276,7 +276,7 @@ const restoringLaws = (fixture: ArchiveFixture, law: Law): void => {
         inclusiveUntilMs: sampleNow + 5,
         limit: 10,
       }
-      expect(yield* store.due(query)).toEqual([timer])
+      expect((yield* store.due(query)).timers).toEqual([timer])
       const moved = timerIn((yield* write([samplePut({ timerId: timer.timerId })]))[0])
       expect(moved.revision).toBeGreaterThan(timer.revision)
       yield* write([outcomeOf(moved, delivered)])

@@ -341,7 +341,7 @@ const payloadLaws = (fixture: StoreFixture): void => {
         )
         yield* write(puts)
         const query = { exclusiveAfter: beginning, inclusiveUntilMs: sampleNow, limit: 10 }
-        const due = yield* store.due({ shard: 0, ...query })
+        const due = (yield* store.due({ shard: 0, ...query })).timers
         const list = { namespace: "shop", state: "pending", reversed: false, limit: 10 } as const
         const listed = (yield* store.list({ ...list, includePayload: true })).items
         for (const [timerId, payload] of samples) {

@@ -111,13 +111,14 @@ const readLaws = (law: Law): void => {
       for (const [index, timer] of timers.entries()) if (isBad(index)) yield* damage(timer, { spec: "{" })
       for (const limit of [1, 4, 23, 1_000]) {
         const found: Array<Timer> = []
-        let page: ReadonlyArray<Timer>
+        let isLast: boolean
         do {
           const last = found.at(-1)
           const exclusiveAfter = last === undefined ? beginning : { fireAt: last.fireAt, fireId: last.fireId }
-          page = yield* store.due({ ...everything, exclusiveAfter, limit })
-          found.push(...page)
-        } while (page.length === limit)
+          const page = yield* store.due({ ...everything, exclusiveAfter, limit })
+          found.push(...page.timers)
+          isLast = page.isLast
+        } while (!isLast)
         expect(found.map(({ fireId }) => fireId)).toEqual(timers.map(({ fireId }) => fireId))
         for (const [index, timer] of found.entries()) {
           expect(isReadable(timer)).toBe(!isBad(index))
@@ -207,7 +208,7 @@ const writeLaws = (law: Law): void => {
       const timer = sampleTimer()
       yield* write([putOf(timer)])
       yield* damage(timer, { spec: "{" })
-      const [read] = yield* store.due({ ...everything, limit: 1 })
+      const [read] = (yield* store.due({ ...everything, limit: 1 })).timers
       if (read === undefined) return yield* Effect.die("the timer is missing")
       const state = { found: yield* store.find(timer), tally: yield* store.tally }
       for (const item of [

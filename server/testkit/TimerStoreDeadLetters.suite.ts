@@ -126,7 +126,7 @@ const replayLaws = (fixture: StoreFixture): void => {
       expect(yield* store.find(timer)).toEqual({ pending: armed, last: undefined })
       expect(yield* lettersOf(timer)).toEqual([])
       const due = { exclusiveAfter: beginning, inclusiveUntilMs: later, limit: 10 }
-      expect(yield* store.due({ ...due, shard: shardOf(timer) })).toEqual([armed])
+      expect((yield* store.due({ ...due, shard: shardOf(timer) })).timers).toEqual([armed])
       expect(yield* store.tally).toMatchObject({
         created: 1,
         dead: 1,
@@ -383,7 +383,7 @@ const logLaws = (fixture: StoreFixture): void => {
       expect(twice).toMatchObject({ attempts: 2, firstAttemptAt: sampleNow, attemptLog: logOf(2) })
       expect((yield* store.find(timer)).pending).toEqual(twice)
       const due = { exclusiveAfter: beginning, inclusiveUntilMs: timer.fireAt + 99, limit: 9 }
-      expect(yield* store.due({ ...due, shard: shardOf(timer) })).toEqual([twice])
+      expect((yield* store.due({ ...due, shard: shardOf(timer) })).timers).toEqual([twice])
       yield* write([outcomeOf(twice, died, { attemptLog: logOf(20) })])
       expect((yield* store.find(timer)).last).toMatchObject({ attempts: 3, attemptLog: logOf(20) })
       expect((yield* lettersOf(timer))[0]?.attemptLog).toEqual(logOf(20))

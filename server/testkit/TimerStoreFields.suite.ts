@@ -33,8 +33,10 @@ export const timerStoreFieldsSuite = (fixture: StoreFixture): void => {
           const timer = fullTimer("full")
           yield* write([restored(timer)])
           expect((yield* store.find(timer)).pending).toEqual(timer)
-          expect(yield* store.due({ ...everything, inclusiveUntilMs: timer.fireAt })).toEqual([timer])
-          expect(yield* store.due({ ...everything, only: "shop" })).toEqual([timer])
+          expect((yield* store.due({ ...everything, inclusiveUntilMs: timer.fireAt })).timers).toEqual([
+            timer,
+          ])
+          expect((yield* store.due({ ...everything, only: "shop" })).timers).toEqual([timer])
           const { items } = yield* store.list({ ...listed, state: "pending" })
           expect(items).toEqual([{ state: "pending", timer }])
         }),

@@ -8,15 +8,17 @@ import type { Timer } from "../src/domain/Timer.ts"
 import type { Listed, ListedState, ListQuery } from "../src/ports/TimerStore.ts"
 import { runsOf, timeLimitMsOf } from "./effort.ts"
 import {
+  anyQuery,
   filteredRows,
   isSelected,
-  sampleNamespaces,
   sampleStates,
-  sampleTargets,
   sampleWebhook,
+  setOf,
   specTo,
 } from "./filteredRows.ts"
 import { at, idsOf, lawsOf, owned, type StoreFixture, walkList } from "./StoreFixture.ts"
+import { timerStoreHistogramSuite } from "./TimerStoreHistogram.suite.ts"
+import { timerStoreLivesSuite } from "./TimerStoreLives.suite.ts"
 import { timerStorePagesSuite } from "./TimerStorePages.suite.ts"
 import { cancelOf, outcomeOf, putOf, sampleNow, samplePut, sampleSpec, sampleTimer } from "./timers.ts"
 
@@ -27,9 +29,9 @@ export const timerStoreFiltersSuite = (fixture: StoreFixture): void => {
     anyFilterLaw(fixture)
   })
   timerStorePagesSuite(fixture)
+  timerStoreHistogramSuite(fixture)
+  timerStoreLivesSuite(fixture)
 }
-
-const setOf = (...names: ReadonlyArray<string>) => ({ asked: names, names })
 
 const base: Omit<ListQuery, "namespace" | "state"> = { reversed: false, includePayload: false, limit: 7 }
 
@@ -293,31 +295,6 @@ const boundLaws = (fixture: StoreFixture): void => {
     }),
   )
 }
-
-const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 2 })
-
-const anyQuery = fc
-  .record({
-    names: fc.oneof(fc.constantFrom(...sampleNamespaces), fc.subarray(sampleNamespaces, { minLength: 1 })),
-    state: fc.oneof(fc.constantFrom(...sampleStates), fc.subarray([...sampleStates], { minLength: 1 })),
-    inclusiveFromMs: maybe(fc.nat(9).map((step) => sampleNow + step * 10)),
-    exclusiveUntilMs: maybe(fc.integer({ min: 1, max: 10 }).map((step) => sampleNow + step * 10)),
-    idPrefix: maybe(fc.constantFrom("x", "y1", "z")),
-    correlationId: maybe(fc.constantFrom("c0", "c1", "none")),
-    tag: maybe(fc.constantFrom("blue", "n1", "none")),
-    host: maybe(
-      fc.constantFrom(...sampleTargets.flatMap(([, hosts]) => hosts), "example.test:80", "xample.test"),
-    ),
-    error: maybe(fc.constantFrom("timeout", "network", "4xx", "5xx")),
-    reason: maybe(fc.constantFrom("refused", "expired", "notDead", "other")),
-    minLateness: maybe(fc.constantFrom(1, 40, 200, 600).map((ms) => ({ ms, nowMs: sampleNow + 80 }))),
-    limit: fc.constantFrom(1, 4, 30, 1_000),
-  })
-  .map(({ names, ...rest }): Omit<ListQuery, "reversed" | "includePayload"> => {
-    const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
-    // Every field has been made for the query.
-    return { ...given, namespace: typeof names === "string" ? names : setOf(...names) } as ListQuery
-  })
 
 const anyFilterLaw = (fixture: StoreFixture): void => {
   test(

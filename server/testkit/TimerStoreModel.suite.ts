@@ -107,7 +107,7 @@ export const isConserved = (tally: Tally, pending: number): boolean =>
 const assertSame = Effect.fnUntraced(function* (model: Model) {
   const store = yield* TimerStore
   const query = { shard: 0, exclusiveAfter: beginning, inclusiveUntilMs: Number.MAX_SAFE_INTEGER, limit: 100 }
-  expect(yield* store.due({ ...query, only: model.namespace })).toEqual(
+  expect((yield* store.due({ ...query, only: model.namespace })).timers).toEqual(
     [...model.pending.values()].sort(compareDue),
   )
   for (const id of [0, 1, 2]) {

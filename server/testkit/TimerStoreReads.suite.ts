@@ -1,10 +1,11 @@
 // The laws of the TimerStore port about reading: due order, pages, lists, counts and pruning.
 import { describe, expect } from "bun:test"
 import { Effect } from "effect"
-import { beginning, compareDue, endOf } from "../src/domain/DueOrder.ts"
+import { compareDue } from "../src/domain/DueOrder.ts"
 import type { Timer } from "../src/domain/Timer.ts"
-import type { DueQuery, ListQuery } from "../src/ports/TimerStore.ts"
+import type { ListQuery } from "../src/ports/TimerStore.ts"
 import { at, idsOf, lawsOf, owned, type StoreFixture, walkList } from "./StoreFixture.ts"
+import { tied, timerStoreDueSuite } from "./TimerStoreDue.suite.ts"
 import {
   cancelOf,
   delivered,
@@ -17,121 +18,12 @@ import {
 } from "./timers.ts"
 
 export const timerStoreReadsSuite = (fixture: StoreFixture): void => {
-  describe("due", () => dueLaws(fixture))
+  timerStoreDueSuite(fixture)
   describe("find", () => findLaws(fixture))
   describe("list", () => listLaws(fixture))
   describe("count", () => countLaws(fixture))
   describe("namespaces", () => namespaceLaws(fixture))
   describe("prune", () => pruneLaws(fixture))
-}
-
-const everything = {
-  shard: 0,
-  exclusiveAfter: beginning,
-  inclusiveUntilMs: Number.MAX_SAFE_INTEGER,
-  limit: 1_000,
-}
-
-/** Many timers with equal times. Only the fireId orders them. */
-const tied = (count: number, namespaces: ReadonlyArray<string> = ["shop"]): ReadonlyArray<Timer> =>
-  Array.from({ length: count }, (_, index) =>
-    sampleTimer({ namespace: at(namespaces, index % namespaces.length), fireAt: sampleNow + (index % 7) }),
-  )
-
-const dueLaws = (fixture: StoreFixture): void => {
-  const law = lawsOf(fixture)
-
-  law(
-    "timers come in (fireAt, fireId) order, and only the last page is short",
-    () =>
-      Effect.gen(function* () {
-        const { store, write } = yield* owned
-        const timers = tied(53)
-        yield* write(timers.map((timer) => putOf(timer)))
-        const expected = [...timers].sort(compareDue)
-        expect(yield* store.due(everything)).toEqual(expected)
-        for (const limit of [1, 7, 10, 53, 54]) {
-          const read: Array<Timer> = []
-          for (let isLast = false; !isLast; ) {
-            const exclusiveAfter = read.at(-1) ?? beginning
-            const page = yield* store.due({ ...everything, exclusiveAfter, limit })
-            read.push(...page)
-            isLast = page.length < limit
-          }
-          expect(read).toEqual(expected)
-        }
-      }),
-    1,
-  )
-
-  law("the cursor is exclusive, `until` is inclusive, and each shard is read separately", () =>
-    Effect.gen(function* () {
-      const { store, write, shardOf } = yield* owned
-      const timers = tied(60)
-      yield* write(timers.map((timer) => putOf(timer)))
-      const expected = timers.filter((timer) => shardOf(timer) === 2).sort(compareDue)
-      const from = at(expected, 2)
-      const until = at(expected, expected.length - 2).fireAt
-      const query = { shard: 2, exclusiveAfter: from, inclusiveUntilMs: until, limit: 100 }
-      expect(yield* store.due(query)).toEqual(expected.slice(3).filter(({ fireAt }) => fireAt <= until))
-      const later = yield* store.due({ ...everything, shard: 2, exclusiveAfter: endOf(sampleNow + 3) })
-      expect(later).toEqual(expected.filter(({ fireAt }) => fireAt > sampleNow + 3))
-    }),
-  )
-
-  law(
-    "`only` and `except` choose namespaces and keep order and pages",
-    () =>
-      Effect.gen(function* () {
-        const { store, write } = yield* owned
-        const timers = tied(60, ["a", "b", "c", "d"])
-        yield* write(timers.map((timer) => putOf(timer)))
-        const cases: ReadonlyArray<readonly [Partial<DueQuery>, string]> = [
-          [{ only: "b" }, "b"],
-          [{ except: ["a", "c"] }, "bd"],
-          [{ except: [] }, "abcd"],
-          [{ only: "none" }, ""],
-          [{ except: ["a", "b", "c", "d"] }, ""],
-        ]
-        for (const [choice, namespaces] of cases) {
-          const expected = timers.filter(({ namespace }) => namespaces.includes(namespace)).sort(compareDue)
-          expect(yield* store.due({ ...everything, ...choice })).toEqual(expected)
-          expect(yield* store.due({ ...everything, ...choice, limit: 4 })).toEqual(expected.slice(0, 4))
-          const heads = yield* store.dueHeads({ ...everything, ...choice })
-          expect(heads).toEqual(
-            expected.map(({ namespace, timerId, uuid, fireId, fireAt }) => ({
-              namespace,
-              timerId,
-              uuid,
-              fireId,
-              fireAt,
-            })),
-          )
-        }
-      }),
-    1,
-  )
-
-  law(
-    "a moved timer is due at its new time, and a cancelled or delivered timer is not due any more",
-    () =>
-      Effect.gen(function* () {
-        const { store, write } = yield* owned
-        const [moved, cancelled, ended, kept] = tied(4) as readonly [Timer, Timer, Timer, Timer]
-        yield* write([moved, cancelled, ended, kept].map((timer) => putOf(timer)))
-        yield* write([
-          outcomeOf(moved, { to: "retry", fireAt: sampleNow + 1_000 }),
-          cancelOf(cancelled),
-          outcomeOf(ended, delivered),
-        ])
-        const due = yield* store.due(everything)
-        expect(due.map(({ timerId, fireAt }) => [timerId, fireAt])).toEqual([
-          [kept.timerId, kept.fireAt],
-          [moved.timerId, sampleNow + 1_000],
-        ])
-      }),
-    1,
-  )
 }
 
 const pendingList: ListQuery = {

@@ -4,6 +4,7 @@ import { describe, expect } from "bun:test"
 import { Effect } from "effect"
 import type { WriteItem } from "../src/domain/WriteItem.ts"
 import { at, lawsOf, owned, type StoreFixture, timerIn } from "./StoreFixture.ts"
+import { timerStoreVacatedSuite } from "./TimerStoreVacated.suite.ts"
 import {
   cancelOf,
   changeOf,
@@ -25,6 +26,7 @@ export const timerStoreRepeatsSuite = (fixture: StoreFixture): void => {
     notDone(fixture)
     writtenSince(fixture)
   })
+  timerStoreVacatedSuite(fixture)
 }
 
 const sameAnswers = (fixture: StoreFixture): void => {

@@ -62,7 +62,7 @@ const setting = (fixture: StoreFixture): void => {
       expect(yield* write([item])).toEqual([{ result: "created", timer: item.timer }])
       expect(yield* store.find(item.timer)).toEqual({ pending: item.timer, last: undefined })
       const page = { exclusiveAfter: beginning, inclusiveUntilMs: due, limit: 10 }
-      expect(yield* store.due({ shard: shardOf(item.timer), ...page })).toEqual([item.timer])
+      expect((yield* store.due({ shard: shardOf(item.timer), ...page })).timers).toEqual([item.timer])
       const query = { namespace: "shop", state: "pending", reversed: false, includePayload: true } as const
       expect((yield* store.list({ ...query, limit: 10 })).items).toEqual([
         { state: "pending", timer: item.timer },
@@ -90,7 +90,7 @@ const setting = (fixture: StoreFixture): void => {
       expect(yield* write([item])).toEqual([{ result: "moved", timer: moved }])
       expect((yield* store.find(timer)).pending).toEqual(moved)
       const page = { exclusiveAfter: beginning, inclusiveUntilMs: due + 9, limit: 10 }
-      expect(yield* store.due({ shard: shardOf(timer), ...page })).toEqual([moved])
+      expect((yield* store.due({ shard: shardOf(timer), ...page })).timers).toEqual([moved])
       const tally = yield* store.tally
       expect(tally).toMatchObject({ created: 2, replaced: 1 })
       expect(isConserved(tally, 1)).toBe(true)

@@ -7,6 +7,7 @@ import type { Timer, TimerHead, Uuid } from "../src/domain/Timer.ts"
 import { keyOf } from "../src/domain/TimerKey.ts"
 import type { Entry } from "../src/engine/window/Entry.ts"
 import { type Load, type Read, Window, type WindowLimits } from "../src/engine/window/Window.ts"
+import type { DuePage } from "../src/ports/TimerStore.ts"
 import { sampleTimer } from "./timers.ts"
 
 export const modelLimits: WindowLimits = { timers: 8, bytes: 1 << 20, page: 3, lookAheadMs: 20 }
@@ -49,6 +50,13 @@ const uuidOf = (write: Write): Uuid => {
 
 const namespaceOf = (key: number): string => (key % 3 === 0 ? "small" : key % 5 === 0 ? "other" : "large")
 
+/** A page ends early after a large timer, as the pages of a store do when they have enough bytes. */
+const pageOf = (rows: ReadonlyArray<Timer>, limit: number): DuePage => {
+  const large = rows.findIndex(({ payload }) => payload !== undefined)
+  const timers = rows.slice(0, large === -1 ? limit : Math.min(limit, large + 1))
+  return { timers, isLast: timers.length === rows.length }
+}
+
 const armingOf = ({ fireId, attempts }: Timer): string => `${fireId}/${attempts}`
 
 export class WindowModel {
@@ -58,12 +66,14 @@ export class WindowModel {
   readonly fired: Array<string> = []
   readonly #limits: WindowLimits
   readonly #store = new Map<Uuid, Timer>()
+  /** Every key that was ever used. */
+  readonly #used = new Set<Uuid>()
   readonly #ready = new Set<Entry>()
   readonly #flying: Array<Entry> = []
   readonly #queue: Array<Write> = []
   #committed: { readonly write: Write; readonly answer: Answer } | undefined
   #load: Load | undefined
-  #loaded: ReadonlyArray<Timer> | undefined
+  #loaded: DuePage | undefined
   #sweep: Read | undefined
   #swept: ReadonlyArray<TimerHead> | undefined
 
@@ -116,12 +126,14 @@ export class WindowModel {
   }
 
   #timer(key: number, inMs: number): Timer {
-    return sampleTimer({
+    const timer = sampleTimer({
       namespace: namespaceOf(key),
       timerId: `t${key}`,
       executeAt: this.nowMs + inMs,
       ...(key % 4 === 0 ? { payload: new Uint8Array(1_800) } : {}),
     })
+    this.#used.add(timer.uuid)
+    return timer
   }
 
   #enqueue(write: Write): void {
@@ -258,11 +270,10 @@ export class WindowModel {
   snapshot(): void {
     if (this.#load !== undefined && this.#loaded === undefined) {
       const { exclusiveAfter, inclusiveUntilMs, limit, only, except = [] } = this.#load
-      this.#loaded = this.#rows(({ namespace }) =>
+      const rows = this.#rows(({ namespace }) =>
         only === undefined ? !except.includes(namespace) : namespace === only,
-      )
-        .filter((row) => isBefore(exclusiveAfter, row) && row.fireAt <= inclusiveUntilMs)
-        .slice(0, limit)
+      ).filter((row) => isBefore(exclusiveAfter, row) && row.fireAt <= inclusiveUntilMs)
+      this.#loaded = pageOf(rows, limit)
     }
     if (this.#sweep !== undefined && this.#swept === undefined) {
       this.#swept = this.#rows(({ fireAt }) => fireAt <= this.nowMs)
@@ -329,6 +340,7 @@ export class WindowModel {
 
   check(): void {
     const { window } = this
+    expect(window.oldestDue(this.nowMs)).toBe(this.#oldestDue())
     for (const timer of this.#store.values()) {
       // A write whose answer is on the way changes the window when it arrives.
       if (window.writesQueuedOf(timer.uuid) > 0) continue
@@ -342,6 +354,12 @@ export class WindowModel {
       this.#queue.filter(({ kind }) => kind === "outcome").length + (this.#committed === undefined ? 0 : 1)
     expect(window.size).toBeLessThanOrEqual(this.#limits.timers + this.#flying.length + settling)
     expect(new Set(this.fired).size).toBe(this.fired.length)
+  }
+
+  #oldestDue(): number | undefined {
+    const times = [...this.#used].map((uuid) => this.window.entryOf(uuid)?.fireAt ?? Number.POSITIVE_INFINITY)
+    const oldest = Math.min(...times)
+    return oldest <= this.nowMs ? oldest : undefined
   }
 
   /** When targets are healthy again and nothing new comes, all pending timers fire. */

@@ -61,11 +61,11 @@ export class WindowRig {
     for (const { uuid } of timers) this.window.forget(uuid)
   }
 
-  /** Loads these rows as the next page of the main horizon. */
+  /** Loads these rows as the next page of the main horizon. They are the last ones if the page is not full. */
   load(rows: ReadonlyArray<Timer>): void {
     const load = this.window.beginLoad(this.nowMs)
     if (load === undefined) throw new Error("the window reads nothing")
-    this.window.finishLoad(load, rows)
+    this.window.finishLoad(load, { timers: rows, isLast: rows.length < load.limit })
   }
 
   /** Begins the next page of an excluded namespace, as the window asks for it. */

@@ -2,9 +2,9 @@
 // before a commit, and ten times as many now and then. Nothing else reads PUNCTUAL_EFFORT.
 
 const efforts = {
-  fast: { shareOfRuns: 1 / 4, seeds: 20 },
-  usual: { shareOfRuns: 1, seeds: 300 },
-  matrix: { shareOfRuns: 10, seeds: 300 },
+  fast: { shareOfRuns: 1 / 4, seeds: 20, listedTimers: 10_000 },
+  usual: { shareOfRuns: 1, seeds: 300, listedTimers: 10_000 },
+  matrix: { shareOfRuns: 10, seeds: 300, listedTimers: 1_000_000 },
 } as const
 
 const isEffort = (name: string): name is keyof typeof efforts => Object.hasOwn(efforts, name)
@@ -17,7 +17,7 @@ const chosen = (): (typeof efforts)[keyof typeof efforts] => {
   return efforts[name]
 }
 
-const { shareOfRuns, seeds } = chosen()
+const { shareOfRuns, seeds, listedTimers: listed } = chosen()
 
 /** The number of runs of a property or model test that usually makes `usualRuns`. */
 export const runsOf = (usualRuns: number): number => Math.ceil(usualRuns * shareOfRuns)
@@ -31,3 +31,6 @@ export const timeLimitMsOf = (usualMs: number): number => Math.ceil(usualMs * Ma
 
 /** How many worlds the simulator's own test runs. */
 export const simulatedSeeds: number = seeds
+
+/** How many pending timers the pages of the console list. */
+export const listedTimers: number = listed

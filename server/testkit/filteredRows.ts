@@ -1,9 +1,10 @@
-// Rows of all kinds for tests of filters, some of them at the same instant, and a plain filter over them.
+// Rows of all kinds for tests of filters, some of them at the same instant, any query for them, and a plain filter.
+import fc from "fast-check"
 import { withAttempt } from "../src/domain/AttemptLog.ts"
 import { type ErrorClass, networkTexts, timeoutTexts } from "../src/domain/errorClassOf.ts"
 import type { Attempt, Spec, Target } from "../src/domain/Timer.ts"
 import type { WriteItem } from "../src/domain/WriteItem.ts"
-import type { ListedState, ListFilter } from "../src/ports/TimerStore.ts"
+import type { ListedState, ListFilter, ListQuery } from "../src/ports/TimerStore.ts"
 import { at } from "./StoreFixture.ts"
 import { cancelOf, outcomeOf, putOf, sampleNow, sampleSpec, sampleTimer } from "./timers.ts"
 
@@ -131,3 +132,32 @@ export const isSelected = (one: Stored, filter: ListFilter): boolean => {
     (minLateness === undefined || lateMs >= minLateness.ms)
   )
 }
+
+/** Several namespaces, by their names. */
+export const setOf = (...names: ReadonlyArray<string>) => ({ asked: names, names })
+
+const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 2 })
+
+/** Any scope, any filter and any limit. */
+export const anyQuery = fc
+  .record({
+    names: fc.oneof(fc.constantFrom(...sampleNamespaces), fc.subarray(sampleNamespaces, { minLength: 1 })),
+    state: fc.oneof(fc.constantFrom(...sampleStates), fc.subarray([...sampleStates], { minLength: 1 })),
+    inclusiveFromMs: maybe(fc.nat(9).map((step) => sampleNow + step * 10)),
+    exclusiveUntilMs: maybe(fc.integer({ min: 1, max: 10 }).map((step) => sampleNow + step * 10)),
+    idPrefix: maybe(fc.constantFrom("x", "y1", "z")),
+    correlationId: maybe(fc.constantFrom("c0", "c1", "none")),
+    tag: maybe(fc.constantFrom("blue", "n1", "none")),
+    host: maybe(
+      fc.constantFrom(...sampleTargets.flatMap(([, hosts]) => hosts), "example.test:80", "xample.test"),
+    ),
+    error: maybe(fc.constantFrom("timeout", "network", "4xx", "5xx")),
+    reason: maybe(fc.constantFrom("refused", "expired", "notDead", "other")),
+    minLateness: maybe(fc.constantFrom(1, 40, 200, 600).map((ms) => ({ ms, nowMs: sampleNow + 80 }))),
+    limit: fc.constantFrom(1, 4, 30, 1_000),
+  })
+  .map(({ names, ...rest }): Omit<ListQuery, "reversed" | "includePayload"> => {
+    const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
+    // Every field has been made for the query.
+    return { ...given, namespace: typeof names === "string" ? names : setOf(...names) } as ListQuery
+  })

@@ -1,5 +1,6 @@
 // A request for a route, without a connection.
 import type { HttpRequest, IncomingBody } from "../src/http/HttpRequest.ts"
+import { requestIdHeader, requestIdOf } from "../src/http/requestIdOf.ts"
 
 export interface RequestParts {
   readonly method?: string
@@ -21,8 +22,10 @@ export const httpRequestOf = (parts: RequestParts): HttpRequest => {
     query,
     headers: { get: (name) => headers[name] ?? null },
     body: typeof body === "string" ? wholeBody(Buffer.from(body)) : body,
+    requestId: requestIdOf(headers[requestIdHeader] ?? null),
     remoteAddress: addressGroup,
     addressGroup,
+    isSecure: false,
     signal: new AbortController().signal,
   }
 }

@@ -18,7 +18,7 @@ import { openForWriting } from "../src/stores/sqlite/openDatabase.ts"
 import type { ProcessLock } from "../src/stores/sqlite/ProcessLock.ts"
 import { Reader } from "../src/stores/sqlite/Reader.ts"
 import { SqliteStore } from "../src/stores/sqlite/SqliteStore.ts"
-import { logText, unpackHeads, unpackTimers } from "../src/stores/sqlite/timerWire.ts"
+import { logText, unpackDuePage, unpackHeads } from "../src/stores/sqlite/timerWire.ts"
 import { Writer } from "../src/stores/sqlite/Writer.ts"
 import { RowDamage, tableOf } from "./RowDamage.ts"
 import type { StorageFixture } from "./ShardStorage.suite.ts"
@@ -82,7 +82,7 @@ const storageServices = (database: Database, lock: ProcessLock) => {
     look: (looks) => Effect.sync(() => looks.map((look) => lookup.look(look))),
     commit: (commits) => Effect.sync(() => writer.commit(commits)),
     insertNew: (shard, timers) => Effect.sync(() => writer.insertNew(shard, timers)),
-    due: (query) => Effect.sync(() => unpackTimers(reader.due(query))),
+    due: (query) => Effect.sync(() => unpackDuePage(reader.due(query))),
     dueHeads: (query) => Effect.sync(() => unpackHeads(reader.dueHeads(query))),
     scan: (scans) => Effect.sync(() => reader.scan(scans)),
     count: (scans, limit) => Effect.sync(() => reader.countIn(scans, limit)),

@@ -1,13 +1,12 @@
-// The documents of a whole store, for the suite of documents. They are opened as a service opens them, with threads and
-// connections.
+// The documents of a whole store, for the suite of documents. They are opened as a service or a command opens them, with
+// threads and connections.
 import { Documents } from "@punctual/documents/Documents"
 import type { DocumentsFixture } from "@punctual/documents/testkit/Documents.suite"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
-import type { Store } from "./StoreFixture.ts"
 
 /** Where the store of one test is. */
 export interface StorePlaceForTest {
-  open(): Layer.Layer<Store, unknown>
+  open(): Layer.Layer<Documents, unknown>
   /** Changes rows without the store. */
   edit(sql: string): Promise<void>
   dispose(): void

@@ -12,12 +12,12 @@ import {
   type Verdict,
   whyNot,
 } from "../Benchmark.ts"
-import type { Counts } from "../isolation/AttackTerms.ts"
 import type { GoodTerms } from "../isolation/GoodNamespace.ts"
 import { type Scene, scenes } from "../isolation/Scene.ts"
 import { type Half, type SceneRun, sceneRun } from "../isolation/sceneRun.ts"
 import { whyLeftOut } from "../Servers.ts"
 import { type StoreKind, storeName } from "../Service.ts"
+import { countsText } from "../Tally.ts"
 
 const p99AtMostMs = 10
 const memoryAtMostMiB = 400
@@ -113,7 +113,7 @@ const rowsOf = ({ name, runs, failures }: Side): ReadonlyArray<Row> => {
         `peak ${medianOf(peaks).toFixed(0)} MiB (${medianOf(runs.map(({ without }) => without.peakMiB)).toFixed(0)})`,
         ...stallText(runs),
       ].join("; "),
-      terms: countsText(runs.map(({ attackersGot }) => attackersGot)),
+      terms: `the attackers got ${countsText(runs.map(({ attackersGot }) => attackersGot))}`,
       figures: [
         figure("p99", "ms late", p99("under")),
         figure("p99 without attack", "ms late", p99("without")),
@@ -173,13 +173,4 @@ const stallText = (runs: ReadonlyArray<SceneRun>): ReadonlyArray<string> => {
     Number.isFinite(stallMs) ? `${stallMs} ms` : "more than the metric shows"
   const stallMs = longest("under")
   return stallMs === 0 ? [] : [`longest stall up to ${shown(stallMs)} (${shown(longest("without"))})`]
-}
-
-const countsText = (all: ReadonlyArray<Counts>): string => {
-  const sums = new Map<string, number>()
-  for (const counts of all)
-    for (const [event, times] of Object.entries(counts)) sums.set(event, (sums.get(event) ?? 0) + times)
-  return sums.size === 0
-    ? "the attackers got nothing"
-    : `the attackers got ${[...sums].map(([event, times]) => `${event} × ${times.toLocaleString("en-US")}`).join(", ")}`
 }

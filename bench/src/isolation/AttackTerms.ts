@@ -11,14 +11,20 @@ export type AttackTerms = { readonly url: string } & (
   /** One namespace with timers for names that resolve late. */
   | { readonly kind: "slowNames"; readonly names: number }
   /** One timer for a hanging endpoint in each namespace. Each namespace has an endpoint of its own. */
-  | { readonly kind: "hangingEndpoints"; readonly namespaces: number; readonly newPerSecond: number }
+  | {
+      readonly kind: "hangingEndpoints"
+      readonly namespaces: number
+      readonly newPerSecond: number
+      readonly timeout: string
+    }
   /** One namespace with many overdue timers for one hanging endpoint. They exist before the attack begins. */
   | { readonly kind: "backlog"; readonly timers: number }
   | { readonly kind: "unfinishedBodies"; readonly connections: number }
+  /** Large bodies that stop before their end. Together they have more bytes than the service holds for bodies. */
+  | { readonly kind: "heldBodies"; readonly connections: number; readonly bytes: number }
+  /** Lists of timers with as many headers as allowed. The timers exist before the attack begins. */
+  | { readonly kind: "largePages"; readonly connections: number; readonly timers: number }
   | { readonly kind: "slowHeaders"; readonly connections: number }
   | { readonly kind: "pipelining"; readonly connections: number; readonly requests: number }
   | { readonly kind: "neverReading"; readonly connections: number; readonly requests: number }
 )
-
-/** What the attackers got, and how often: a status, or another event such as `closed`. */
-export type Counts = Readonly<Record<string, number>>

@@ -49,11 +49,13 @@ export class GoodNamespace {
   readonly #receiver: Receiver
   /** The names by which the receiver is called, in turns. Without names it is called by its address. */
   readonly #hosts: ReadonlyArray<string>
+  readonly #name: string
 
-  constructor(url: string, receiver: Receiver, hosts: ReadonlyArray<string> = []) {
+  constructor(url: string, receiver: Receiver, hosts: ReadonlyArray<string> = [], name = "good") {
     this.#url = url
     this.#receiver = receiver
     this.#hosts = hosts
+    this.#name = name
   }
 
   /** `onMeasured` is called when the first measured timer is due, before it fires. */
@@ -99,7 +101,7 @@ export class GoodNamespace {
   #timer(timerId: string, dueAtMs: number): object {
     const host = this.#hosts[Math.floor(Math.random() * this.#hosts.length)]
     return {
-      namespace: "good",
+      namespace: this.#name,
       timerId,
       executeAt: new Date(dueAtMs).toISOString(),
       callbackUrl: this.#receiver.recordingUrl(host),

@@ -1,6 +1,6 @@
 // Endpoints that accept every request and never answer. Each has a loopback address of its own, so the service sees
 // different hosts.
-import type { Tally } from "./Tally.ts"
+import type { Tally } from "../Tally.ts"
 
 /** 127.67.0.1 and the addresses after it; the attackers' own connections use other addresses. */
 const addressOf = (index: number): string => {

@@ -1,6 +1,6 @@
-// One connection of an attacker, on a raw socket from an address of its own. `fetch` would not do: it takes no local
-// address, sends no unfinished requests, and reads every answer. The service limits connections by address, so
-// attackers must not share the address of the good namespace.
+// One connection of an attacker or of another client, on a raw socket from an address of its own. `fetch` would not do:
+// it takes no local address, sends no unfinished requests, and reads every answer. The service limits connections by
+// address, so these clients must not share the address of the good namespace.
 import { AnswerReader } from "./AnswerReader.ts"
 
 export interface RawConnectionOptions {
@@ -12,7 +12,9 @@ export interface RawConnectionOptions {
   readonly isReading?: boolean
   readonly onOpen: (connection: RawConnection) => void
   readonly onAnswer?: (status: number, connection: RawConnection) => void
-  /** The connection has ended or could not be opened. The attacker's own `close` does not call this. */
+  /** For answers that do not end: each piece, as it arrives. */
+  readonly onPiece?: (bytes: Buffer) => void
+  /** The connection has ended or could not be opened. The client's own `close` does not call this. */
   readonly onEnd: (wasOpen: boolean) => void
 }
 
@@ -69,6 +71,7 @@ export class RawConnection {
   }
 
   #read(bytes: Buffer): void {
+    if (!this.#hasEnded) this.#options.onPiece?.(bytes)
     for (const status of this.#answers.read(bytes)) {
       if (this.#hasEnded) return
       this.#options.onAnswer?.(status, this)

@@ -12,6 +12,10 @@ export interface Scene {
   readonly settings?: Readonly<Record<string, string>>
   /** The service asks a DNS server with slow names, and the good namespace's endpoint has names instead of an address. */
   readonly hasSlowDns?: boolean
+  /** The attack begins some seconds before the measurement, and before the restart if there is one. */
+  readonly hasBegun?: boolean
+  /** The good namespace and the host of its endpoint are new to the service. */
+  readonly isNewcomer?: boolean
   /** The service is killed and started again before the measurement. */
   readonly isAfterRestart?: boolean
   /** The target for memory holds in this scene. */
@@ -47,17 +51,19 @@ export const scenes = (isQuick: boolean): ReadonlyArray<Scene> => {
       settings: { TIMER_EGRESS: "127.0.0.0/8" },
       hasSlowDns: true,
     },
-    {
-      name: `hanging endpoints: ${size(400, 20)} namespaces with one each`,
-      attack: { kind: "hangingEndpoints", namespaces: size(400, 20), newPerSecond: 0 },
-    },
-    {
-      name: `hanging endpoints: ${size(400, 20)} namespaces with one each, and 100 new ones each second`,
-      attack: { kind: "hangingEndpoints", namespaces: size(400, 20), newPerSecond: 100 },
-    },
+    ...hangingScenes(size(400, 20)),
     {
       name: `connections: ${count(connections)} with unfinished bodies`,
       attack: { kind: "unfinishedBodies", connections },
+    },
+    {
+      name: "connections: 20 with 3.5 MB of an unfinished body each",
+      attack: { kind: "heldBodies", connections: 20, bytes: 3_500_000 },
+    },
+    {
+      name: "lists: 40 connections, pages of timers with many headers",
+      attack: { kind: "largePages", connections: 40, timers: size(1_000, 200) },
+      hasMemoryTarget: true,
     },
     {
       name: `connections: ${count(connections)} with slow headers`,
@@ -77,6 +83,24 @@ export const scenes = (isQuick: boolean): ReadonlyArray<Scene> => {
       attack: backlog,
       isAfterRestart: true,
     },
+  ]
+}
+
+const hangingScenes = (namespaces: number): ReadonlyArray<Scene> => {
+  const name = `hanging endpoints: ${namespaces} namespaces with one each`
+  const attack = { kind: "hangingEndpoints", namespaces, newPerSecond: 0, timeout: "300s" } as const
+  // With the default time-out the hanging attempts are like those of honest hosts.
+  const usual = { ...attack, timeout: "15s" }
+  return [
+    { name, attack },
+    { name: `${name}, and 100 new ones each second`, attack: { ...attack, newPerSecond: 100 } },
+    {
+      name: `${name}, before the first timer of a new namespace with a new host`,
+      attack: usual,
+      hasBegun: true,
+      isNewcomer: true,
+    },
+    { name: `${name}, directly after a restart`, attack: usual, hasBegun: true, isAfterRestart: true },
   ]
 }
 

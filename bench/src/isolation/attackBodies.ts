@@ -1,7 +1,8 @@
 // Clients that send one hostile body of createMany after another, as fast as the service takes them.
+
+import type { Tally } from "../Tally.ts"
 import { attackerAddress, bytesOf, headOf } from "./attackConnections.ts"
 import { RawConnection } from "./RawConnection.ts"
-import type { Tally } from "./Tally.ts"
 
 const againAfterMs = 50
 

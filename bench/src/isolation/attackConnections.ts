@@ -1,7 +1,8 @@
 // Attacks with connections: bodies and headers that never end, requests without a pause, answers that nobody reads.
 // A connection that the service closes is opened again after a second, so the number of connections is bounded.
+
+import type { Tally } from "../Tally.ts"
 import { RawConnection, type RawConnectionOptions } from "./RawConnection.ts"
-import type { Tally } from "./Tally.ts"
 
 const againAfterMs = 1_000
 const headerEveryMs = 1_000
@@ -22,6 +23,22 @@ export const sendUnfinishedBodies = (flood: Flood): void =>
     onOpen: (connection) =>
       connection.send(bytesOf(`${headOf(flood.url, "create", 900_000)}{"namespace":"attacker"`)),
   })
+
+/** Each connection announces the largest body, sends this many bytes of it at once, and then nothing. */
+export const sendHeldBodies = (flood: Flood, bytes: number): void => {
+  const part = bytesOf(`${headOf(flood.url, "createMany", 15_500_000)}${" ".repeat(bytes)}`)
+  keepOpen(flood, { onOpen: (connection) => connection.send(part) })
+}
+
+/** Each connection asks for the largest page, reads it, and asks again. */
+export const sendLists = (flood: Flood): void => {
+  const list = bytesOf(requestOf(flood.url, "list", `{"namespace":"${largeNamespace}","limit":1000}`))
+  const ask = (connection: RawConnection) => connection.send(list)
+  keepOpen(flood, { onOpen: ask, onAnswer: ask })
+}
+
+/** The namespace of timers with many headers. */
+export const largeNamespace = "large"
 
 /** Each connection sends a line of its header each second, and never the last one. */
 export const sendSlowHeaders = (flood: Flood): void => {

@@ -1,6 +1,9 @@
 // Attacks with timers: their endpoints hang, or their names resolve late. Every request is valid.
+
+import type { Tally } from "../Tally.ts"
+import type { AttackTerms } from "./AttackTerms.ts"
+import { largeNamespace } from "./attackConnections.ts"
 import type { HangingEndpoints } from "./HangingEndpoints.ts"
-import type { Tally } from "./Tally.ts"
 
 const perCall = 1_000
 const namesAgainAfterMs = 2_000
@@ -28,15 +31,14 @@ export const createSlowNames = (url: string, names: number, tally: Tally): void 
 export const createHanging = (
   url: string,
   endpoints: HangingEndpoints,
-  namespaces: number,
-  newPerSecond: number,
+  { namespaces, newPerSecond, timeout }: Extract<AttackTerms, { readonly kind: "hangingEndpoints" }>,
   tally: Tally,
 ): void => {
   let made = 0
   const create = (count: number) =>
     void createAll(
       url,
-      Array.from({ length: count }, () => hangingTimer(`hanging-${made++}`, endpoints.open())),
+      Array.from({ length: count }, () => hangingTimer(`hanging-${made++}`, endpoints.open(), timeout)),
       tally,
     )
   create(namespaces)
@@ -65,11 +67,25 @@ export const createBacklog = async (
   }
 }
 
-/** The longest time-out that the service allows, so that the attempt holds its slot as long as possible. */
-const hangingTimer = (namespace: string, url: string): object => ({
+/** Timers with about 18 KB of headers each, due tomorrow. Resolves when all of them are stored. */
+export const createLarge = async (url: string, timers: number, tally: Tally): Promise<void> => {
+  const largePerCall = 100
+  for (let created = 0; created < timers; created += largePerCall) {
+    const largeTimer = (_: unknown, index: number) => {
+      const value = `${created + index}`.padEnd(250, "v")
+      const headers = Object.fromEntries(Array.from({ length: 30 }, (_, number) => [`x-${number}`, value]))
+      const target = { type: "webhook", url: "http://127.0.0.1:9/", headers }
+      return { namespace: largeNamespace, delay: "24h", target, onDead: target }
+    }
+    await createAll(url, Array.from({ length: Math.min(largePerCall, timers - created) }, largeTimer), tally)
+  }
+}
+
+/** By default with the longest time-out that the service allows, so that the attempt holds its slot as long as possible. */
+const hangingTimer = (namespace: string, url: string, timeout = "300s"): object => ({
   namespace,
   delay: "0s",
-  target: { type: "webhook", url, timeout: "300s" },
+  target: { type: "webhook", url, timeout },
 })
 
 const createAll = async (url: string, timers: ReadonlyArray<object>, tally: Tally): Promise<void> => {

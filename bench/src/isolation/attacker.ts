@@ -1,28 +1,22 @@
-// The process of an attacker. Its argument is what to do (AttackTerms.ts). It says `ready`, attacks when the bench says
-// `go`, and prints what it got when the bench says `stop`. It ends by itself after a time limit, or when the bench ends,
-// because then its input ends.
+// The process of an attacker. The bench says what to do (AttackTerms.ts), and when.
+import { obeyBench } from "../obeyBench.ts"
+import type { Tally } from "../Tally.ts"
 import type { AttackTerms } from "./AttackTerms.ts"
 import { sendBodies } from "./attackBodies.ts"
 import {
   sendAndNeverRead,
+  sendHeldBodies,
+  sendLists,
   sendPipelined,
   sendSlowHeaders,
   sendUnfinishedBodies,
 } from "./attackConnections.ts"
-import { createBacklog, createHanging, createSlowNames } from "./attackTimers.ts"
+import { createBacklog, createHanging, createLarge, createSlowNames } from "./attackTimers.ts"
 import { hostileBody } from "./bodies.ts"
 import { HangingEndpoints } from "./HangingEndpoints.ts"
-import { Tally } from "./Tally.ts"
-
-const [json = "", seconds = ""] = process.argv.slice(2)
-setTimeout(() => process.exit(3), Number(seconds) * 1_000)
-process.stdin.on("end", () => process.exit(4))
-
-const terms = JSON.parse(json) as AttackTerms
-const tally = new Tally()
 
 /** Prepares the attack. Returns how to begin it. */
-const prepared = async (): Promise<() => void> => {
+const prepared = async (terms: AttackTerms, tally: Tally): Promise<() => void> => {
   const { url } = terms
   switch (terms.kind) {
     case "bodies": {
@@ -33,13 +27,19 @@ const prepared = async (): Promise<() => void> => {
       return () => createSlowNames(url, terms.names, tally)
     case "hangingEndpoints": {
       const endpoints = new HangingEndpoints(tally)
-      return () => createHanging(url, endpoints, terms.namespaces, terms.newPerSecond, tally)
+      return () => createHanging(url, endpoints, terms, tally)
     }
     case "backlog":
       await createBacklog(url, new HangingEndpoints(tally), terms.timers, tally)
       return () => {}
     case "unfinishedBodies":
       return () => sendUnfinishedBodies({ url, connections: terms.connections, tally })
+    case "heldBodies":
+      return () => sendHeldBodies({ url, connections: terms.connections, tally }, terms.bytes)
+    case "largePages": {
+      await createLarge(url, terms.timers, tally)
+      return () => sendLists({ url, connections: terms.connections, tally })
+    }
     case "slowHeaders":
       return () => sendSlowHeaders({ url, connections: terms.connections, tally })
     case "pipelining":
@@ -49,11 +49,4 @@ const prepared = async (): Promise<() => void> => {
   }
 }
 
-const begin = await prepared()
-process.stdin.on("data", (bytes: Buffer) => {
-  for (const word of bytes.toString().trim().split("\n")) {
-    if (word === "go") begin()
-    if (word === "stop") process.stdout.write(`${JSON.stringify(tally.counts)}\n`, () => process.exit(0))
-  }
-})
-process.stdout.write("ready\n")
+await obeyBench<AttackTerms>(async (terms, tally) => ({ begin: await prepared(terms, tally) }))

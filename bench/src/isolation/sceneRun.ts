@@ -1,11 +1,13 @@
 // One scene of the benchmark Isolation: the good namespace without the attack, then with it, on a new service.
 import { latenessText } from "../Benchmark.ts"
+import type { LowPriorityProcess } from "../LowPriorityProcess.ts"
 import { Receiver } from "../Receiver.ts"
 import { Service, type StoreKind } from "../Service.ts"
-import { Attack } from "./Attack.ts"
-import type { AttackTerms, Counts } from "./AttackTerms.ts"
+import type { Counts } from "../Tally.ts"
+import type { AttackTerms } from "./AttackTerms.ts"
 import { GoodNamespace, type GoodResult, type GoodTerms } from "./GoodNamespace.ts"
 import { longestStallMs } from "./longestStall.ts"
+import { prepareAttack } from "./prepareAttack.ts"
 import type { Scene } from "./Scene.ts"
 import { SlowDns } from "./SlowDns.ts"
 
@@ -16,6 +18,14 @@ export interface Half extends GoodResult {
   readonly stallMs: number | undefined
 }
 
+interface HalfTerms {
+  readonly attack?: LowPriorityProcess
+  /** The names by which the endpoint is called. */
+  readonly hosts?: ReadonlyArray<string>
+  /** The name of the namespace. */
+  readonly name?: string
+}
+
 export interface SceneRun {
   readonly without: Half
   readonly under: Half
@@ -24,6 +34,8 @@ export interface SceneRun {
 
 /** The good namespace uses this many names for its endpoint if the service has to look them up. */
 const goodNames = 10
+/** How long an attack goes on before the measurement, if it begins before it. */
+const begunForMs = 2_000
 /** How long an attacker may live besides the measured time: to create a backlog, and for late timers. */
 const attackerSpareSeconds = 180
 
@@ -37,12 +49,16 @@ export const sceneRun = async (
   const dns = scene.hasSlowDns === true ? stack.use(await SlowDns.start()) : undefined
   const service = stack.use(await Service.start(kind, { ...scene.settings, ...dns?.settings }))
   const receiver = stack.use(await Receiver.start())
-  const hosts = dns === undefined ? [] : Array.from({ length: goodNames }, (_, index) => `good-${index}.test`)
+  const names = dns === undefined ? [] : Array.from({ length: goodNames }, (_, index) => `good-${index}.test`)
   /** Ends the attack before it asks the service for its figures, so that the service can answer. */
-  const half = async (terms: GoodTerms, attack?: Attack): Promise<readonly [Half, Counts]> => {
+  const half = async (
+    terms: GoodTerms,
+    { attack, hosts = names, name }: HalfTerms = {},
+  ): Promise<readonly [Half, Counts]> => {
     await service.forgetPeak()
     const before = await service.metrics()
-    const result = await new GoodNamespace(service.url, receiver, hosts).run(terms, () => attack?.go())
+    const good = new GoodNamespace(service.url, receiver, hosts, name)
+    const result = await good.run(terms, () => (scene.hasBegun === true ? undefined : attack?.go()))
     const attackersGot = (await attack?.stop()) ?? {}
     const peakMiB = await service.peakResidentMiB()
     return [{ ...result, peakMiB, stallMs: longestStallMs(before, await service.metrics()) }, attackersGot]
@@ -51,11 +67,19 @@ export const sceneRun = async (
   say(`without attack: ${latenessText(without.latenessMs)}`)
   const terms = { ...scene.attack, url: service.url } as AttackTerms
   const seconds = good.seconds + good.graceMs / 1_000 + attackerSpareSeconds
-  const attack = stack.use(await Attack.prepare(terms, { seconds }))
+  const attack = stack.use(await prepareAttack(terms, { seconds }))
+  if (scene.hasBegun === true) {
+    attack.go()
+    await Bun.sleep(begunForMs)
+  }
   if (scene.isAfterRestart === true) await service.restart()
-  // After a restart the first timers matter most, so none of them is left out.
-  const underAttack = scene.isAfterRestart === true ? { ...good, warmUpSeconds: 0 } : good
-  const [under, attackersGot] = await half(underAttack, attack)
+  const isNewcomer = scene.isNewcomer === true
+  // After a restart, and in a new namespace, the first timers matter most, so none of them is left out.
+  const underAttack = isNewcomer || scene.isAfterRestart === true ? { ...good, warmUpSeconds: 0 } : good
+  const [under, attackersGot] = await half(underAttack, {
+    attack,
+    ...(isNewcomer ? { hosts: ["localhost"], name: "newcomer" } : {}),
+  })
   const { missing, notAccepted, peakMiB } = under
   say(
     `under attack: ${latenessText(under.latenessMs)}; ${missing + notAccepted} missing, peak ${peakMiB.toFixed(0)} MiB`,

@@ -1,6 +1,7 @@
 // The undeliverable messages of a local bus. They are in memory and are lost when the process ends. Their number and
 // their bytes are bounded, by tenant and in total, because perhaps no operator ever looks at them. The bus drops the
 // oldest, and logs that.
+import { pageBytesMax } from "@punctual/api/Limits"
 import { Effect, Result } from "effect"
 import { BusError } from "../Bus.ts"
 import { decodeUndeliverable, encodeUndeliverable, type UndeliverableFacts } from "../Undeliverable.ts"
@@ -72,10 +73,19 @@ export class LocalUndeliverable {
     { after, limit }: { readonly after: number; readonly limit: number },
   ): UndeliverablePage {
     const kept = tenant === undefined ? this.#all : this.#byTenant.get(tenant)?.kept
-    const later = [...(kept?.values() ?? [])].filter(({ sequence }) => sequence > after)
-    const messages = later.slice(0, limit).map(({ message }) => message)
-    const next = later.length > limit ? messages.at(-1)?.id : undefined
-    return next === undefined ? { messages } : { messages, next }
+    const messages: Array<UndeliverableMessage> = []
+    let bytes = 0
+    for (const one of kept?.values() ?? []) {
+      if (one.sequence <= after) continue
+      const last = messages.at(-1)
+      if (last !== undefined && (messages.length === limit || bytes >= pageBytesMax)) {
+        return { messages, next: last.id }
+      }
+      messages.push(one.message)
+      const { firstFailure, lastFailure } = one.message.record
+      bytes += bytesOf(one) + firstFailure.error.length + lastFailure.error.length
+    }
+    return { messages }
   }
 
   find(tenant: string, id: string): Pick<Kept, "message" | "sent"> | undefined {

@@ -61,6 +61,20 @@ export const failureText = (error: unknown): string => {
   return first.message
 }
 
+/**
+ * What else may be wrong if a connection over TLS ends without a reason. A broker checks the certificate of a client
+ * after the handshake. If it refuses the certificate, it closes the connection, and the client library only reports that
+ * no answer came.
+ */
+export const clientCertificateHint = (error: unknown, hasCertificate: boolean): string => {
+  const chain = chainOf(error)
+  const isSilent = chain.length === 0 || chain.some((cause) => cause instanceof errors.TimeoutError)
+  if (!isSilent && !/ECONNRESET|EPROTO|EPIPE/.test(chain.map(codeOf).join())) return ""
+  return hasCertificate
+    ? " (perhaps it does not trust the configured client certificate)"
+    : " (perhaps it wants a client certificate, and none is configured)"
+}
+
 const isCertificateFailure = (error: Error): boolean => /CERT|VERIFY|SSL|TLS/.test(codeOf(error) ?? "")
 
 const lacksTls = (error: Error): boolean => /does not support 'tls'/.test(error.message)

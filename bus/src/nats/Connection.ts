@@ -13,18 +13,27 @@ import {
   type Status,
 } from "../../../drivers/nats/nats.ts"
 import { BusError } from "../Bus.ts"
-import { failureText, isLasting } from "./BrokerFailure.ts"
+import { clientCertificateHint, failureText, isLasting } from "./BrokerFailure.ts"
 
 export interface ConnectionSettings {
   /** Each `host:port`. */
   readonly servers: ReadonlyArray<string>
   readonly auth?: { readonly user: string; readonly password: string } | { readonly token: string }
   /** Present if the connection must be encrypted. */
-  readonly tls?: { readonly caFile?: string }
+  readonly tls?: TlsFiles
   /** The name of this client at the broker. */
   readonly clientName: string
   /** The time limit for connecting at the start, over all tries. */
   readonly connectTimeoutMs: number
+}
+
+/** PEM files. */
+export interface TlsFiles {
+  /** The authority that signed the broker's certificate. Without it, the system's authorities are used. */
+  readonly caFile?: string
+  /** The certificate of this client and its private key, if the broker wants one. Both or none. */
+  readonly certFile?: string
+  readonly keyFile?: string
 }
 
 export interface ConnectionListener {
@@ -209,8 +218,10 @@ const connectWithin = Effect.fnUntraced(function* (
     const isLast = performance.now() + pauses.pauseMs >= deadline
     const isPermanent = isLasting(attempt.failure)
     if (isLast || isPermanent) {
+      const { tls } = settings
+      const hint = tls === undefined ? "" : clientCertificateHint(attempt.failure, tls.certFile !== undefined)
       return yield* new BusError({
-        message: `Cannot connect to NATS at ${servers}: ${failureText(attempt.failure)}.`,
+        message: `Cannot connect to NATS at ${servers}: ${failureText(attempt.failure)}${hint}.`,
         isPermanent,
       })
     }
@@ -248,13 +259,17 @@ const optionsOf = (
         : "token" in auth
           ? { token: auth.token }
           : { user: auth.user, pass: auth.password }),
-      ...(tls === undefined
-        ? {}
-        : { tls: tls.caFile === undefined ? {} : { ca: readFileSync(tls.caFile, "utf8") } }),
+      ...(tls === undefined ? {} : { tls: tlsOf(tls) }),
     }),
     catch: (error) =>
       new BusError({
-        message: `The CA file for NATS cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
+        message: `A file with a certificate or a key for NATS cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
         isPermanent: true,
       }),
   })
+
+const tlsOf = ({ caFile, certFile, keyFile }: TlsFiles): NonNullable<ConnectionOptions["tls"]> => ({
+  ...(caFile === undefined ? {} : { ca: readFileSync(caFile, "utf8") }),
+  ...(certFile === undefined ? {} : { cert: readFileSync(certFile, "utf8") }),
+  ...(keyFile === undefined ? {} : { key: readFileSync(keyFile, "utf8") }),
+})

@@ -4,6 +4,7 @@
 // that use this package acknowledge it without handling it. Other readers of the stream can drop it as a repeat, by the
 // id of the envelope.
 
+import { pageBytesMax } from "@punctual/api/Limits"
 import { Effect, Result } from "effect"
 import { headers, type MsgHdrs, type StoredMsg } from "../../../drivers/nats/nats.ts"
 import { BusError } from "../Bus.ts"
@@ -36,11 +37,6 @@ export interface UndeliverablePlace {
   readonly subjects: Subjects
   readonly streamMostBytes: number | undefined
 }
-
-/**
- * A page of large messages is shorter, because each message is read whole and may be as large as the broker accepts.
- */
-const pageBytesAtMost = 16 * 1_024 * 1_024
 
 type Port = UndeliverableMessages["Service"]
 
@@ -83,7 +79,7 @@ export class NatsUndeliverable implements Port {
       }
       if (subject === undefined) return { messages }
       let bytes = 0
-      for (let walked = 0; walked < most && bytes < pageBytesAtMost; walked++) {
+      for (let walked = 0; walked < most && bytes < pageBytesMax; walked++) {
         const stored = yield* self.#nextOn(subject, from)
         if (stored === undefined) return { messages }
         from = stored.seq + 1

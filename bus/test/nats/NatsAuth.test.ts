@@ -69,6 +69,23 @@ describeNats("who may use the broker", () => {
     expect(await publishing(server, { tls: { caFile: `${folder.path}/absent.pem` } })).toContain("absent.pem")
   })
 
+  test("a client certificate that the broker wants must be there, and of the authority that it trusts", async () => {
+    using folder = new TemporaryFolder()
+    using otherFolder = new TemporaryFolder()
+    const { caFile, certFile, keyFile } = makeCertificates(folder.path)
+    const others = makeCertificates(otherFolder.path)
+    await using server = await NatsServer.start({
+      tls: { caFile, certFile, keyFile },
+      wantsClientCertificate: true,
+    })
+    expect(await publishing(server, { tls: { caFile, certFile, keyFile } })).toBe("published")
+    const wrong = { caFile, certFile: others.certFile, keyFile: others.keyFile }
+    expect(await publishing(server, { tls: { caFile } })).toContain("wants a client certificate")
+    expect(await publishing(server, { tls: wrong })).toContain("not trust the configured client certificate")
+    const absent = { caFile, certFile, keyFile: `${folder.path}/absent.pem` }
+    expect(await publishing(server, { tls: absent })).toContain("absent.pem")
+  })
+
   test("a certificate for another host is not trusted", async () => {
     using folder = new TemporaryFolder()
     const certificates = makeCertificates(folder.path, "DNS:elsewhere.test")

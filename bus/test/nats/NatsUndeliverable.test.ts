@@ -234,30 +234,6 @@ describeNats("undeliverable messages at the broker", () => {
       }),
     ))
 
-  test("a page of large messages is shorter, and the walk still finds all of them", () =>
-    withBus((bus, kept) =>
-      Effect.gen(function* () {
-        const payloadJson = JSON.stringify("x".repeat(900_000))
-        const sent = Array.from({ length: 25 }, () => sampleMessage({ payloadJson }))
-        for (const message of sent) yield* bus.publish([message])
-        yield* Effect.gen(function* () {
-          yield* bus.subscribe(new Listener(refusing).subscription)
-          yield* Effect.promise(() =>
-            eventually("all are set aside", async () => {
-              const { num_pending, num_ack_pending } = await rig.manager.consumers.info("svc", "first")
-              return num_pending + num_ack_pending === 0 ? true : undefined
-            }),
-          )
-        }).pipe(Effect.scoped)
-        const first = yield* kept.list(undefined, { limit: 100 })
-        expect(first.messages.length).toBeLessThan(25)
-        const second = yield* kept.list(undefined, { limit: 100, cursor: first.next ?? "" })
-        expect(second.next).toBeUndefined()
-        const ids = [...first.messages, ...second.messages].map(({ record }) => String(record.envelope?.id))
-        expect(ids.toSorted()).toEqual(sent.map(({ id }): string => id).toSorted())
-      }),
-    ))
-
   test("headers that the client cannot read do not keep a message from the undeliverable messages", () =>
     withBus((bus, kept) =>
       Effect.gen(function* () {

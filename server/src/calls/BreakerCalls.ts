@@ -1,4 +1,5 @@
 // The breakers of this node, for operators. Each node has its own breakers.
+import { pageBytesMax } from "@punctual/api/Limits"
 import type {
   ListBreakers,
   ListBreakersAnswer,
@@ -21,17 +22,29 @@ export const makeBreakerCalls: Effect.Effect<BreakerCalls, never, Engine> = Effe
     Effect.sync(() => {
       // It asks for one more than it shows, to find out whether there are more.
       const breakers = engine.breakers(breakersShown + 1)
+      const shown = fitting(breakers.slice(0, breakersShown))
       return {
         node: engine.cluster().node,
-        breakers: breakers
-          .slice(0, breakersShown)
-          .map((breaker) => ({ ...breaker, probeInMs: Math.round(breaker.probeInMs) })),
-        ...(breakers.length > breakersShown ? { more: true as const } : {}),
+        breakers: shown.map((breaker) => ({ ...breaker, probeInMs: Math.round(breaker.probeInMs) })),
+        ...(breakers.length > shown.length ? { more: true as const } : {}),
       }
     }),
-  reset: ({ body }) =>
+  reset: ({ body, note }) =>
     Effect.sync(() => {
+      const { node } = engine.cluster()
       const reset = engine.closeBreakers(body.host)
-      return { node: engine.cluster().node, reset }
+      note?.({ about: { host: body.host, node }, count: reset })
+      return { node, reset }
     }),
 }))
+
+/** As many breakers as one answer may have. The names of hosts can be long. */
+const fitting = <A>(breakers: ReadonlyArray<A>): ReadonlyArray<A> => {
+  let bytes = 0
+  const end = breakers.findIndex((breaker) => {
+    const isFull = bytes >= pageBytesMax
+    bytes += JSON.stringify(breaker).length
+    return isFull
+  })
+  return end === -1 ? breakers : breakers.slice(0, end)
+}

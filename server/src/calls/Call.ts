@@ -1,9 +1,10 @@
 // One call of the contract as data: the request, the caller, the time, and the answer. Calls do not read or write text.
 // The HTTP server or the program that serves a call decodes requests and encodes answers with the schemas of the
 // contract.
+import type { AuditDetails } from "@punctual/api/AuditRecord"
 import type { Problem } from "@punctual/api/Problem"
+import type { Caller } from "@punctual/door/Caller"
 import type { Effect } from "effect"
-import type { Caller } from "./Caller.ts"
 
 export interface Asked<Body> {
   /** The request as the schema of the contract decoded it. */
@@ -13,6 +14,15 @@ export interface Asked<Body> {
   readonly receivedAt: number
   /** The trace that the request belongs to, by its header; only for calls that keep it. */
   readonly traceparent?: string
+  /** The client reached the service, or a proxy before it, over TLS. */
+  readonly isSecure?: boolean
+  /** The id of the request, for logs and audit records; absent for a program that calls in its own process. */
+  readonly requestId?: string
+  /**
+   * Takes what the call changes, for its audit record; present if the endpoint is audited. The call says what it
+   * concerns before it acts, and the rest afterwards. A call that changes nothing, such as a dry run, notes nothing.
+   */
+  readonly note?: (details: AuditDetails) => void
 }
 
 export type Call<Body, Answer> = (asked: Asked<Body>) => Effect.Effect<Answer, Problem>

@@ -1,11 +1,12 @@
 // The clock of a service under test. Only a manual clock can be moved.
 import { type AdvanceClock, type AdvanceClockAnswer, maxFiringsDefault } from "@punctual/api/AdvanceClock"
+import { formatInstant } from "@punctual/api/Instant"
 import { invalidField } from "@punctual/api/invalidRequest"
 import { ClockNotManual, Overloaded, type Problem } from "@punctual/api/Problem"
 import { Effect } from "effect"
 import type { AdvanceCommand, ClockAdvance } from "../engine/clock/ClockAdvance.ts"
 import { Engine } from "../engine/Engine.ts"
-import type { Call } from "./Call.ts"
+import type { Asked, Call } from "./Call.ts"
 import { refuse } from "./problemOf.ts"
 
 export interface ClockCalls {
@@ -13,11 +14,15 @@ export interface ClockCalls {
 }
 
 export const makeClockCalls: Effect.Effect<ClockCalls, never, Engine> = Effect.map(Engine, ({ clock }) => ({
-  advance: ({ body }) => (clock === undefined ? Effect.fail(notManual()) : advance(clock, body)),
+  advance: (asked) => (clock === undefined ? Effect.fail(notManual()) : advance(clock, asked)),
 }))
 
-const advance = (clock: ClockAdvance, body: AdvanceClock): Effect.Effect<AdvanceClockAnswer, Problem> =>
-  Effect.matchEffect(clock.advance(commandOf(body)), {
+const advance = (
+  clock: ClockAdvance,
+  { body, note }: Asked<AdvanceClock>,
+): Effect.Effect<AdvanceClockAnswer, Problem> => {
+  note?.({ before: { now: formatInstant(clock.nowMs) } })
+  return Effect.matchEffect(clock.advance(commandOf(body)), {
     onFailure: (error): Effect.Effect<never, Problem> => {
       switch (error._tag) {
         case "InvalidAdvance":
@@ -28,9 +33,12 @@ const advance = (clock: ClockAdvance, body: AdvanceClock): Effect.Effect<Advance
           return refuse(error)
       }
     },
-    onSuccess: ({ nowMs, fired, isUnfinished }) =>
-      Effect.succeed({ now: nowMs, fired, ...(isUnfinished ? { more: true as const } : {}) }),
+    onSuccess: ({ nowMs, fired, isUnfinished }) => {
+      note?.({ after: { now: formatInstant(nowMs) }, count: fired })
+      return Effect.succeed({ now: nowMs, fired, ...(isUnfinished ? { more: true as const } : {}) })
+    },
   })
+}
 
 const commandOf = ({ by, to, maxFirings = maxFiringsDefault }: AdvanceClock): AdvanceCommand => {
   if (by !== undefined) return { to: { byMs: by }, maxFirings }

@@ -4,12 +4,14 @@ import type { ClusterAnswer, GetCluster } from "@punctual/api/Cluster"
 import { Effect } from "effect"
 import { Engine } from "../engine/Engine.ts"
 import type { ClusterState } from "../engine/ownership/ClusterView.ts"
+import type { PeerActivity } from "../ports/PeerActivity.ts"
 import type { ShardLag, ShardLags } from "../ports/ShardLags.ts"
 import type { Call } from "./Call.ts"
 
 export interface ClusterParts {
   /** Absent if only one process uses the store. */
   readonly lags?: ShardLags["Service"] | undefined
+  readonly activity?: PeerActivity["Service"] | undefined
   /** How far the clock of this node is ahead of the clock of the database, if there is one. */
   readonly clockOffsetMs?: (() => number | undefined) | undefined
 }
@@ -44,8 +46,8 @@ const lagsElsewhere = (
   if (lags === undefined || others.length === 0) return Effect.succeed(new Map())
   const asked = Effect.forEach(
     others,
-    ({ node, address }) =>
-      lags.of({ node, address }).pipe(
+    (member) =>
+      lags.of(member).pipe(
         Effect.timeoutOrElse({ duration: askWithinMs, orElse: () => Effect.succeed([]) }),
         Effect.catch(() => Effect.succeed([])),
       ),
@@ -60,7 +62,7 @@ const answerOf = (
   clockOffsetMs: number | undefined,
 ): ClusterAnswer => ({
   node,
-  nodes: members.map(({ beatAgeMs, ...member }) => ({
+  nodes: members.map(({ beatAgeMs, lacksSignatures: _, ...member }) => ({
     ...member,
     heartbeatAgeMs: atLeastZero(beatAgeMs),
     shards: shards.filter(({ owner }) => owner === member.node).length,

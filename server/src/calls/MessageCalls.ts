@@ -21,6 +21,7 @@ import {
 } from "@punctual/api/Problem"
 import type { BusError } from "@punctual/bus/Bus"
 import type { UndeliverableMessage, UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
+import type { Caller } from "@punctual/door/Caller"
 import { Effect } from "effect"
 import type { Call } from "./Call.ts"
 
@@ -29,8 +30,11 @@ export type MessageFacts = Omit<ListedMessage, "preview">
 
 export interface MessageFound {
   readonly message: MessageFacts
-  /** The original message. Parsing it and writing it again would change large numbers. */
-  readonly original: Uint8Array
+  /**
+   * The original message. Parsing it and writing it again would change large numbers. Absent if the caller may not read
+   * payloads.
+   */
+  readonly original?: Uint8Array
   /** The bytes are a valid message of the bus. */
   readonly isSound: boolean
 }
@@ -44,12 +48,12 @@ export interface MessageCalls {
 
 /** `kept` is `undefined` if there is no bus: then there are no messages. */
 export const makeMessageCalls = (kept: UndeliverableMessages["Service"] | undefined): MessageCalls => ({
-  list: ({ body: { namespace, cursor, limit = defaultMessagesPage } }) => {
+  list: ({ body: { namespace, cursor, limit = defaultMessagesPage }, caller }) => {
     if (kept === undefined) return Effect.succeed({ messages: [] })
     const page = { limit, ...(cursor === undefined ? {} : { cursor }) }
     return kept.list(namespace, page).pipe(
       Effect.map(({ messages, next }) => ({
-        messages: messages.map(listed),
+        messages: messages.map((message) => listed(message, mayRead(caller, message))),
         ...(next === undefined ? {} : { nextCursor: next }),
       })),
       Effect.mapError((error) =>
@@ -57,24 +61,32 @@ export const makeMessageCalls = (kept: UndeliverableMessages["Service"] | undefi
       ),
     )
   },
-  get: ({ body: { namespace, id } }) =>
+  get: ({ body: { namespace, id }, caller }) =>
     Effect.flatMap(asked(kept?.find(namespace, id), "no"), (found) =>
       found === undefined
         ? missing
         : Effect.succeed({
             message: factsOf(found),
-            original: found.original,
+            ...(mayRead(caller, found) ? { original: found.original } : {}),
             isSound: found.record.envelope !== undefined,
           }),
     ),
-  replay: ({ body: { namespace, id } }) =>
-    Effect.flatMap(asked(kept?.replay(namespace, id), "unknown"), (result) =>
-      result === undefined || result === "notFound" ? missing : Effect.succeed({ result }),
-    ),
-  discard: ({ body: { namespace, id } }) =>
-    Effect.flatMap(asked(kept?.discard(namespace, id), "unknown"), (result) =>
-      result === undefined || result === "notFound" ? missing : Effect.succeed({ result }),
-    ),
+  replay: ({ body: { namespace, id }, note }) => {
+    note?.({ about: { namespace, id } })
+    return Effect.flatMap(asked(kept?.replay(namespace, id), "unknown"), (result) => {
+      if (result === undefined || result === "notFound") return missing
+      note?.({ count: result === "replayed" ? 1 : 0 })
+      return Effect.succeed({ result })
+    })
+  },
+  discard: ({ body: { namespace, id }, note }) => {
+    note?.({ about: { namespace, id } })
+    return Effect.flatMap(asked(kept?.discard(namespace, id), "unknown"), (result) => {
+      if (result === undefined || result === "notFound") return missing
+      note?.({ count: 1 })
+      return Effect.succeed({ result })
+    })
+  },
 })
 
 /** `written` says whether a call may have had an effect if the broker fails. */
@@ -131,12 +143,19 @@ const factsOfEnvelope = ({
 })
 
 /** A character has at most four bytes. */
-const listed = (message: UndeliverableMessage): ListedMessage => ({
+const listed = (message: UndeliverableMessage, withPreview: boolean): ListedMessage => ({
   ...factsOf(message),
-  preview: decoder
-    .decode(message.original.subarray(0, 4 * messagePreviewChars))
-    .slice(0, messagePreviewChars)
-    .toWellFormed(),
+  preview: withPreview ? previewOf(message.original) : "",
 })
+
+const previewOf = (original: Uint8Array): string =>
+  decoder
+    .decode(original.subarray(0, 4 * messagePreviewChars))
+    .slice(0, messagePreviewChars)
+    .toWellFormed()
+
+/** A message contains the payload of its timer. */
+const mayRead = (caller: Caller, { tenant }: UndeliverableMessage): boolean =>
+  caller.may("payload.read", tenant)
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true })

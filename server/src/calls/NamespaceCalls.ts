@@ -1,8 +1,9 @@
 // The settings of namespaces, for operators. This file seals secrets, and answers show only their fingerprints.
 import { invalidField } from "@punctual/api/invalidRequest"
-import type { Limits } from "@punctual/api/Limits"
+import { type Limits, pageBytesMax } from "@punctual/api/Limits"
 import type {
   GetNamespace,
+  KeptSecret,
   ListNamespaces,
   ListNamespacesAnswer,
   NamespaceAnswer,
@@ -10,11 +11,14 @@ import type {
   PutNamespaceAnswer,
 } from "@punctual/api/NamespaceSettings"
 import type { Problem } from "@punctual/api/Problem"
-import { completeRetryPolicy, shownRetryPolicy } from "@punctual/api/RetryPolicy"
+import { completeRetryPolicy } from "@punctual/api/RetryPolicy"
 import { completeOnDead } from "@punctual/api/Target"
 import { secretBytes } from "@punctual/api/WebhookSecret"
+import type { Caller } from "@punctual/door/Caller"
+import { forbidden } from "@punctual/door/Gate"
 import { Effect } from "effect"
 import { editSettings, type SettingsEdit } from "../domain/editSettings.ts"
+import type { SealedSecret } from "../domain/NamespaceSettings.ts"
 import { Scheduler } from "../engine/front/Scheduler.ts"
 import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import type { CannotSeal, ReadyToSeal } from "../engine/namespaces/SealingKeys.ts"
@@ -23,6 +27,9 @@ import { Deliverers } from "../ports/Deliverer.ts"
 import { WallClock } from "../ports/WallClock.ts"
 import type { Call } from "./Call.ts"
 import { refuseChange, refuseRead } from "./problemOf.ts"
+import { reachableNames } from "./reachableNames.ts"
+import { settingsChange } from "./settingsChange.ts"
+import { shownSettings } from "./shownSettings.ts"
 import { type CommandTerms, whyEgressRefused, whyNoTarget } from "./timerCommand.ts"
 
 export interface NamespaceCalls {
@@ -48,8 +55,12 @@ export const makeNamespaceCalls = (
       refusalOf: (target) => byType.get(target.type)?.gate?.refusalOf(target),
     }
     return {
-      put: ({ body }) => {
+      put: ({ body, caller, note }) => {
         const nowMs = wall.now()
+        // Whoever chooses the target of onDead can read the payloads of dead timers there.
+        if (body.onDead != null && !caller.may("payload.read", body.namespace)) {
+          return Effect.fail(forbidden("payload.read", body.namespace))
+        }
         const onDead = body.onDead && completeOnDead(body.onDead, limits)
         const refused =
           whyNoTarget(onDead ?? undefined, "onDead", { pointer: "" }, terms) ??
@@ -57,38 +68,43 @@ export const makeNamespaceCalls = (
         if (refused !== undefined) return Effect.fail(refused)
         return Effect.gen(function* () {
           const { edit, madeFile } = yield* editOf(body, directory, onDead)
-          const record = yield* directory.change(body.namespace, nowMs, (settings) =>
-            Effect.succeed(editSettings(settings, edit, nowMs)),
-          )
+          note?.({ about: { namespace: body.namespace } })
+          let before: SettingsRecord["settings"] = {}
+          const record = yield* directory.change(body.namespace, nowMs, (settings) => {
+            before = settings
+            return Effect.map(edit(settings), (changes) => editSettings(settings, changes, nowMs))
+          })
+          note?.(settingsChange(before, record.settings))
           return {
-            settings: shown(record),
+            settings: shownSettings(record, caller),
             ...(madeFile === undefined ? {} : { madeSealingKey: { file: madeFile } }),
           }
         }).pipe(Effect.catch(refuseChange))
       },
-      get: ({ body }) =>
-        view(body.namespace).pipe(
+      get: ({ body, caller }) =>
+        view(body.namespace, caller).pipe(
           Effect.map((settings) => ({ settings })),
           Effect.catch(refuseRead),
         ),
-      list: ({ body }) => listing(directory, view, body, limits),
+      list: ({ body, caller }) => listing(directory, view, body, caller, limits),
     }
   })
 
 type View = NamespaceAnswer["settings"]
 
 const viewing = (directory: NamespaceDirectory["Service"], scheduler: Scheduler["Service"]) =>
-  Effect.fnUntraced(function* (namespace: string) {
+  Effect.fnUntraced(function* (namespace: string, caller: Caller) {
     const record = yield* directory.stored(namespace)
     const pending = yield* scheduler.count({ namespace, state: "pending", limit: countAtMost })
     const dead = yield* scheduler.count({ namespace, state: "dead", limit: countAtMost })
-    return { ...shown(record), pending, dead } satisfies View
+    return { ...shownSettings(record, caller), pending, dead } satisfies View
   })
 
 const listing = (
   directory: NamespaceDirectory["Service"],
   view: ReturnType<typeof viewing>,
   asked: ListNamespaces,
+  caller: Caller,
   limits: Limits,
 ): Effect.Effect<ListNamespacesAnswer, Problem> => {
   const after = asked.cursor === undefined ? "" : nameOf(asked.cursor)
@@ -98,32 +114,70 @@ const listing = (
   const limit = asked.limit ?? limits.namespacePage
   return Effect.gen(function* () {
     // It asks for one more than it shows, to find out whether there are more.
-    const names = yield* directory.names(after, limit + 1)
-    const namespaces = yield* Effect.forEach(names.slice(0, limit), view, { concurrency: countedAtOnce })
-    const last = names.length > limit ? names[limit - 1] : undefined
+    const names = yield* reachableNames(caller.rights, directory.names, {
+      exclusiveAfter: after,
+      limit: limit + 1,
+      prefix: asked.prefix ?? "",
+    })
+    const shownNames = names.slice(0, limit)
+    const namespaces: Array<View> = []
+    for (let bytes = 0; namespaces.length < shownNames.length && bytes < pageBytesMax; ) {
+      const next = shownNames.slice(namespaces.length, namespaces.length + countedAtOnce)
+      const views = yield* Effect.forEach(next, (name) => view(name, caller), { concurrency: countedAtOnce })
+      namespaces.push(...views)
+      bytes += JSON.stringify(views).length
+    }
+    const last = names.length > namespaces.length ? names[namespaces.length - 1] : undefined
     return { namespaces, ...(last === undefined ? {} : { nextCursor: cursorOf(last) }) }
   }).pipe(Effect.catch(refuseRead))
 }
+
+/** What the request changes. Which secrets stay depends on the settings that it changes. */
+type Edit = (settings: SettingsRecord["settings"]) => Effect.Effect<SettingsEdit, Problem>
 
 const editOf = (
   body: PutNamespace,
   directory: NamespaceDirectory["Service"],
   onDead: SettingsEdit["onDead"],
-): Effect.Effect<ReadyToSeal & { readonly edit: SettingsEdit }, Problem> =>
+): Effect.Effect<ReadyToSeal & { readonly edit: Edit }, Problem> =>
   Effect.gen(function* () {
     const { namespace, webhookSecrets, retryPolicy, onDead: _, ...plain } = body
-    const ready =
-      webhookSecrets == null ? {} : yield* Effect.mapError(directory.readyToSeal(namespace), noKey)
-    const sealed = webhookSecrets?.map((secret) => directory.seal.seal(namespace, bytesOf(secret)))
-    const edit: SettingsEdit = {
+    const isNew = webhookSecrets?.some((secret) => typeof secret === "string") === true
+    const ready = isNew ? yield* Effect.mapError(directory.readyToSeal(namespace), noKey) : {}
+    const given = webhookSecrets?.map((secret) =>
+      typeof secret === "string" ? directory.seal.seal(namespace, bytesOf(secret)) : secret,
+    )
+    const others: SettingsEdit = {
       ...plain,
-      ...(webhookSecrets === undefined ? {} : { webhookSecrets: sealed ?? null }),
+      ...(webhookSecrets === null ? { webhookSecrets } : {}),
       ...(retryPolicy === undefined
         ? {}
         : { retryPolicy: retryPolicy === null ? null : completeRetryPolicy(retryPolicy) }),
       ...(onDead === undefined ? {} : { onDead }),
     }
+    const edit: Edit = (settings) =>
+      given === undefined
+        ? Effect.succeed(others)
+        : Effect.map(sealedAmong(given, settings), (sealed) => ({ ...others, webhookSecrets: sealed }))
     return { ...ready, edit }
+  })
+
+/** New secrets are sealed already. A kept one is looked up among those that the namespace has. */
+const sealedAmong = (
+  given: ReadonlyArray<SealedSecret | KeptSecret>,
+  { webhookSecrets = [] }: SettingsRecord["settings"],
+): Effect.Effect<ReadonlyArray<SealedSecret>, Problem> =>
+  Effect.forEach(given, (secret, index) => {
+    if ("sealed" in secret) return Effect.succeed(secret)
+    const kept = webhookSecrets.find(({ fingerprint }) => fingerprint === secret.fingerprint)
+    return kept === undefined
+      ? Effect.fail(
+          invalidField(
+            `/webhookSecrets/${index}/fingerprint`,
+            "is not the fingerprint of a secret of this namespace: read them with /namespaces/get",
+          ),
+        )
+      : Effect.succeed(kept)
   })
 
 const bytesOf = (secret: string): Uint8Array => {
@@ -133,35 +187,6 @@ const bytesOf = (secret: string): Uint8Array => {
 }
 
 const noKey = ({ message }: CannotSeal): Problem => invalidField("/webhookSecrets", message)
-
-const shown = ({
-  namespace,
-  settings,
-  version,
-  updatedAt,
-}: SettingsRecord): PutNamespaceAnswer["settings"] => {
-  const {
-    webhookSecrets = [],
-    retryPolicy,
-    onDead,
-    maxInFlight,
-    maxPending,
-    createsPerSecond,
-    pausedSinceMs,
-  } = settings
-  return {
-    namespace,
-    webhookSecrets: webhookSecrets.map(({ fingerprint }) => ({ fingerprint })),
-    ...(retryPolicy === undefined ? {} : { retryPolicy: shownRetryPolicy(retryPolicy) }),
-    ...(onDead === undefined ? {} : { onDead }),
-    ...(maxInFlight === undefined ? {} : { maxInFlight }),
-    ...(maxPending === undefined ? {} : { maxPending }),
-    ...(createsPerSecond === undefined ? {} : { createsPerSecond }),
-    paused: pausedSinceMs !== undefined,
-    ...(pausedSinceMs === undefined ? {} : { pausedSince: pausedSinceMs }),
-    ...(version === 0 ? {} : { updatedAt }),
-  }
-}
 
 /** The cursor is opaque to callers, so that its form can change. */
 const cursorOf = (name: string): string => Buffer.from(`1:${name}`).toString("base64url")

@@ -6,6 +6,7 @@ import type { DeleteTimer, DeleteTimerAnswer } from "@punctual/api/DeleteTimer"
 import type { GetTimer } from "@punctual/api/GetTimer"
 import { errorsMax, invalidRequest } from "@punctual/api/invalidRequest"
 import type { Limits } from "@punctual/api/Limits"
+import type { ListLives } from "@punctual/api/ListLives"
 import type { CountTimers, CountTimersAnswer, ListTimers } from "@punctual/api/ListTimers"
 import {
   type Problem,
@@ -17,20 +18,25 @@ import {
 import { defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import { requestParseOptions } from "@punctual/api/requestParseOptions"
 import { shortenArrays } from "@punctual/api/shortenArrays"
+import { listStates } from "@punctual/api/TimerFilter"
 import type { UpdateTimer } from "@punctual/api/UpdateTimer"
+import type { Caller } from "@punctual/door/Caller"
+import { forbidden } from "@punctual/door/Gate"
 import { Effect, Result, SchemaParser } from "effect"
 import { naturalOrder } from "../domain/naturalOrder.ts"
 import type { Target, Timer } from "../domain/Timer.ts"
 import type { PutAnswer } from "../domain/WriteItem.ts"
+import { filterOf, scopeOf } from "../engine/front/filterOf.ts"
 import type { RefusedWrite } from "../engine/front/RefusedWrite.ts"
 import { type CreateCommand, Scheduler, type TimerView } from "../engine/front/Scheduler.ts"
 import { mapInSlices } from "../engine/mapInSlices.ts"
 import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import { Deliverers } from "../ports/Deliverer.ts"
 import type { Asked, Call, WithPayload } from "./Call.ts"
-import { filterOf, scopeOf } from "./filterOf.ts"
 import { problemOf, refuse, refuseRead, refuseSome } from "./problemOf.ts"
+import { selectionDetails } from "./selectionDetails.ts"
 import { shownProgress } from "./shownProgress.ts"
+import { shownTo } from "./shownTo.ts"
 import {
   type CommandTerms,
   createCommand,
@@ -76,6 +82,11 @@ export interface TimerPage {
   readonly nextCursor?: string
 }
 
+export interface LifePage {
+  readonly lives: ReadonlyArray<TimerView>
+  readonly nextCursor?: string
+}
+
 /** The names are those of the endpoints in the contract. */
 export interface TimerCalls {
   readonly create: Call<WithPayload<CreateTimer>, CreatedTimer>
@@ -88,6 +99,7 @@ export interface TimerCalls {
   readonly deleteMany: Call<DeleteManyTimers, DeleteManyTimersAnswer>
   readonly list: Call<ListTimers, TimerPage>
   readonly count: Call<CountTimers, CountTimersAnswer>
+  readonly lives: Call<ListLives, LifePage>
 }
 
 type ChangedTimer = Omit<UpdateTimer, "payload"> & { readonly payload?: Uint8Array | null }
@@ -153,7 +165,7 @@ const creating = (
   const itemCommand = (
     item: unknown,
     index: number,
-    at: number,
+    { caller, receivedAt: at }: Asked<unknown>,
     room: ErrorRoom,
   ): CreateCommand | RefusedCommand => {
     const pointer = `/timers/${index}`
@@ -164,7 +176,8 @@ const creating = (
       room.errors -= refused.errors.length
       return refused
     }
-    const { payload } = decoded.success
+    const { payload, namespace } = decoded.success
+    if (!caller.may("timers.write", namespace)) return forbidden("timers.write", namespace)
     if (payload !== undefined && !(payload instanceof Uint8Array)) {
       throw new Error("the payload of an item of createMany is not bytes")
     }
@@ -180,14 +193,14 @@ const creating = (
       if (isRefusedCommand(command)) return Effect.fail(command)
       return Effect.matchEffect(scheduler.create(command), {
         onFailure: refuse,
-        onSuccess: (answer) => createdTimer(scheduler, answer, warned(command, asked.receivedAt)),
+        onSuccess: (answer) =>
+          createdTimer(scheduler, answer, asked.caller, warned(command, asked.receivedAt)),
       })
     },
-    createMany: Effect.fnUntraced(function* ({ body, receivedAt }) {
+    createMany: Effect.fnUntraced(function* (request) {
+      const { body, receivedAt } = request
       const room: ErrorRoom = { errors: errorsMax }
-      const asked = yield* mapInSlices(body.timers, (item, index) =>
-        itemCommand(item, index, receivedAt, room),
-      )
+      const asked = yield* mapInSlices(body.timers, (item, index) => itemCommand(item, index, request, room))
       const commands = asked.filter((item): item is CreateCommand => !isRefusedCommand(item))
       const answers = yield* scheduler.createMany(commands)
       let answered = 0
@@ -206,19 +219,20 @@ const creating = (
 const createdTimer = (
   scheduler: Front,
   answer: PutAnswer,
+  caller: Caller,
   warned: Warned,
 ): Effect.Effect<CreatedTimer, Problem> => {
   const { result } = answer
   if (result === "exists") return Effect.fail(timerExists(answer.timer))
   if (result === "alreadyFinished") {
     const { life } = answer
-    return Effect.succeed({ result, timer: { state: life.state, life } })
+    return Effect.succeed({ result, timer: shownTo(caller, { state: life.state, life }) })
   }
   const { timer } = answer
   if (result !== "unchanged") {
-    return Effect.succeed({ result, timer: scheduler.viewWhenArmed(timer), ...warned })
+    return Effect.succeed({ result, timer: shownTo(caller, scheduler.viewWhenArmed(timer)), ...warned })
   }
-  return Effect.map(scheduler.viewOf(timer), (view) => ({ result, timer: view }))
+  return Effect.map(scheduler.viewOf(timer), (view) => ({ result, timer: shownTo(caller, view) }))
 }
 
 const createdItem = (answer: PutAnswer | RefusedWrite, warned: Warned): CreatedItem => {
@@ -236,6 +250,9 @@ const changing = (
   absenceOf: AbsenceOf,
 ): Pick<TimerCalls, "update" | "delete" | "deleteMany"> => ({
   update: (asked) => {
+    if (sendsPayloadElsewhere(asked.body) && !asked.caller.may("payload.read", asked.body.namespace)) {
+      return Effect.fail(forbidden("payload.read", asked.body.namespace))
+    }
     const command = updateCommand(asked.body, receivedAs(asked), terms)
     if (isRefusedCommand(command)) return Effect.fail(command)
     return Effect.matchEffect(scheduler.update(command), {
@@ -244,7 +261,7 @@ const changing = (
         switch (answer.result) {
           case "changed":
             return Effect.succeed({
-              timer: scheduler.viewWhenArmed(answer.timer),
+              timer: shownTo(asked.caller, scheduler.viewWhenArmed(answer.timer)),
               ...warningsOf(
                 command.set.executeAt,
                 asked.receivedAt,
@@ -275,24 +292,35 @@ const changing = (
         }
       },
     }),
-  deleteMany: ({ body, receivedAt }) =>
-    Effect.matchEffect(
+  deleteMany: ({ body, receivedAt, note }) => {
+    note?.({ about: selectionDetails(body) })
+    return Effect.matchEffect(
       scheduler.cancelMany(body.namespace, filterOf(body.filter ?? {}, receivedAt), body.cursor),
       {
         onFailure: (error) => refuseSome(error, "cancelled"),
-        onSuccess: (counts) => Effect.succeed(shownProgress(counts)),
+        onSuccess: (counts) => {
+          note?.({ count: counts.cancelled })
+          return Effect.succeed(shownProgress(counts))
+        },
       },
-    ),
+    )
+  },
 })
 
-const reading = (scheduler: Front, limits: Limits): Pick<TimerCalls, "get" | "list" | "count"> => ({
-  get: ({ body }) =>
+/** Whoever chooses a new target for a stored payload can read the payload there. */
+const sendsPayloadElsewhere = ({ target, callbackUrl, onDead, payload }: ChangedTimer): boolean =>
+  payload === undefined && (target ?? callbackUrl ?? onDead ?? undefined) !== undefined
+
+const reading = (scheduler: Front, limits: Limits): Pick<TimerCalls, "get" | "list" | "count" | "lives"> => ({
+  get: ({ body, caller }) =>
     Effect.matchEffect(scheduler.get(body.namespace, body.timerId), {
       onFailure: refuseRead,
       onSuccess: (timer) =>
-        timer === undefined ? Effect.fail(timerNotFound("")) : Effect.succeed({ timer }),
+        timer === undefined
+          ? Effect.fail(timerNotFound(""))
+          : Effect.succeed({ timer: shownTo(caller, timer) }),
     }),
-  list: ({ body, receivedAt }) => {
+  list: ({ body, caller, receivedAt }) => {
     const includesPayload = body.include?.includes("payload") ?? false
     const scope = scopeOf(body)
     const page = scheduler.list({
@@ -309,7 +337,7 @@ const reading = (scheduler: Front, limits: Limits): Pick<TimerCalls, "get" | "li
       onFailure: refuseRead,
       onSuccess: ({ timers, examined, next }) =>
         Effect.succeed({
-          timers,
+          timers: timers.map((timer) => shownTo(caller, timer)),
           includesPayload,
           ...(examined === undefined ? {} : { examined }),
           ...(next === undefined ? {} : { nextCursor: next }),
@@ -318,6 +346,26 @@ const reading = (scheduler: Front, limits: Limits): Pick<TimerCalls, "get" | "li
   },
   count: ({ body, receivedAt }) =>
     Effect.catch(scheduler.count({ ...scopeOf(body), ...filterOf(body, receivedAt) }), refuseRead),
+  lives: ({ body: { namespace, timerId, cursor, limit }, caller }) => {
+    const page = scheduler.list({
+      namespace,
+      timerId,
+      state: listStates,
+      // Latest first.
+      reversed: true,
+      includePayload: caller.may("payload.read", namespace),
+      limit: limit ?? limits.listPageDefault,
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    return Effect.matchEffect(page, {
+      onFailure: refuseRead,
+      onSuccess: ({ timers, next }) =>
+        Effect.succeed({
+          lives: timers.map((timer) => shownTo(caller, timer)),
+          ...(next === undefined ? {} : { nextCursor: next }),
+        }),
+    })
+  },
 })
 
 const receivedAs = <Payload>({ body, receivedAt }: Asked<{ readonly payload?: Payload }>) => ({

@@ -1,5 +1,5 @@
 // Translates refusals of the engine and the store to problems of the contract.
-import { type Action, isReading } from "@punctual/api/CallTerms"
+import { isReading, type NeededAction } from "@punctual/api/CallTerms"
 import { invalidField } from "@punctual/api/invalidRequest"
 import {
   Internal,
@@ -152,7 +152,7 @@ const wholeSeconds = (pauseMs: number): number => Math.max(1, Math.ceil(pauseMs 
 export const usualAnswerMs = 60_000
 
 /** The store did not answer within that time. It is unknown whether a writing call has had or will have an effect. */
-export const unanswered = (action: Action): Problem =>
+export const unanswered = (action: NeededAction): Problem =>
   isReading(action)
     ? new Overloaded({
         detail: "The store did not answer in time: retry.",

@@ -4,7 +4,7 @@ import { type CreateTimer, targetOf } from "@punctual/api/CreateTimer"
 import { formatDuration } from "@punctual/api/DurationMs"
 import { invalidField } from "@punctual/api/invalidRequest"
 import { type Limits, limitHint } from "@punctual/api/Limits"
-import { EgressRefused, InvalidRequest } from "@punctual/api/Problem"
+import { EgressRefused, Forbidden, InvalidRequest } from "@punctual/api/Problem"
 import { completeRetryPolicy, defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import { completeOnDead } from "@punctual/api/Target"
 import type { UpdateTimer } from "@punctual/api/UpdateTimer"
@@ -38,10 +38,10 @@ export interface Received {
 }
 
 /** Why a request does not become a command. */
-export type RefusedCommand = InvalidRequest | EgressRefused
+export type RefusedCommand = InvalidRequest | EgressRefused | Forbidden
 
 export const isRefusedCommand = (made: object): made is RefusedCommand =>
-  made instanceof InvalidRequest || made instanceof EgressRefused
+  made instanceof InvalidRequest || made instanceof EgressRefused || made instanceof Forbidden
 
 export const createCommand = (
   request: CreateTimer,

@@ -1,4 +1,5 @@
 // The result of an attempt, as a deliverer saw it. settle.ts decides what follows from it.
+import { errorClassOf } from "./errorClassOf.ts"
 
 /** A time that the receiver named: absolute, or counted from the end of the attempt. */
 export type NextTime = { readonly atMs: number } | { readonly inMs: number }
@@ -58,12 +59,17 @@ export interface EgressRefusal {
 /** What the store can record. */
 export type StorableDelivery = Exclude<Delivery, EgressRefusal>
 
-/** What an attempt showed about its host. `nothing`: the request was not sent, for reasons that do not concern the host. */
-export type HostEvidence = "answered" | "failed" | "nothing"
+/**
+ * What an attempt showed about its host. `failed`: it refused the attempt or answered with a failure. `timedOut`: it did
+ * not answer in time. `nothing`: the request was not sent, for reasons that do not concern the host.
+ */
+export type HostEvidence = "answered" | "failed" | "timedOut" | "nothing"
 
 export const hostEvidenceOf = (delivery: Delivery, wasSent: boolean): HostEvidence => {
   if (!isAttempted(delivery)) return "nothing"
-  if (delivery.kind === "retry" && delivery.isHostFailure) return "failed"
+  if (delivery.kind === "retry" && delivery.isHostFailure) {
+    return errorClassOf(delivery) === "timeout" ? "timedOut" : "failed"
+  }
   return wasSent ? "answered" : "nothing"
 }
 

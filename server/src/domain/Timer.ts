@@ -139,9 +139,23 @@ export interface FinishedLife extends TimerKey {
 
 export const isReadable = ({ spec }: { readonly spec: Spec }): boolean => spec.unreadable === undefined
 
-/** The estimated memory of a timer: its payload, its attempt log, its tags, and a flat size for the rest. */
+/**
+ * The estimated memory of a timer: its payload, its attempt log, its tags, its URLs and headers (which are also kept as
+ * text), and a flat size for the rest. Timers may share URLs and headers; here they count for each timer.
+ */
 export const timerBytes = (timer: Timer): number =>
-  600 + (timer.payload?.byteLength ?? 0) + attemptLogBytes(timer.attemptLog) + 100 * (timer.tags?.length ?? 0)
+  600 +
+  (timer.payload?.byteLength ?? 0) +
+  attemptLogBytes(timer.attemptLog) +
+  100 * (timer.tags?.length ?? 0) +
+  2 * (targetBytes(timer.spec.target) + targetBytes(timer.spec.onDead))
+
+const targetBytes = (target: Target | undefined): number => {
+  if (target?.type !== "webhook") return 0
+  let bytes = target.url.length
+  for (const name in target.headers) bytes += name.length + (target.headers[name]?.length ?? 0)
+  return bytes
+}
 
 /** For building an object field by field, which is faster than object spread. */
 export type Mutable<T> = { -readonly [name in keyof T]: T[name] }

@@ -23,7 +23,7 @@ const timeouts = Object.values(timeoutTexts)
 const networks = Object.values(networkTexts)
 
 /** `undefined` for an attempt that succeeded or failed in another way. */
-export const errorClassOf = ({ status, error }: Attempt): ErrorClass | undefined => {
+export const errorClassOf = ({ status, error }: Partial<Attempt>): ErrorClass | undefined => {
   if (status !== undefined) {
     if (status >= 400 && status < 500) return "4xx"
     return status >= 500 && status < 600 ? "5xx" : undefined

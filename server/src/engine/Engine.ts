@@ -3,12 +3,15 @@
 import { Clock, Context, Effect, type Exit, Fiber, Layer, Option, Random } from "effect"
 import type { PutAnswer } from "../domain/WriteItem.ts"
 import { Alarm, type AlarmService } from "../ports/Alarm.ts"
+import { CensusCounts } from "../ports/CensusCounts.ts"
 import { Deliverers } from "../ports/Deliverer.ts"
 import { Ids } from "../ports/Ids.ts"
 import { Peers } from "../ports/Peers.ts"
 import { ShardLeases } from "../ports/ShardLeases.ts"
 import { TimerStore } from "../ports/TimerStore.ts"
 import { ManualClock, WallClock } from "../ports/WallClock.ts"
+import { ActivityCounter } from "./activity/ActivityCounter.ts"
+import { Census, type CensusLimits } from "./census/Census.ts"
 import { ClockAdvance } from "./clock/ClockAdvance.ts"
 import { DeadNotices, type DeadNoticesParts } from "./dispatch/DeadNotices.ts"
 import { Dispatcher } from "./dispatch/Dispatcher.ts"
@@ -17,11 +20,14 @@ import type { OpenBreaker } from "./dispatch/DispatcherParts.ts"
 import { type DispatchTerms, makeDispatchTerms } from "./dispatch/DispatchTerms.ts"
 import { RefusalWarnings } from "./dispatch/RefusalWarnings.ts"
 import { Settler } from "./dispatch/Settler.ts"
+import { drain, type StopState } from "./drain.ts"
 import { EngineHealth } from "./EngineHealth.ts"
 import { EngineMetrics } from "./EngineMetrics.ts"
+import { EventFeed } from "./events/EventFeed.ts"
 import { Forwarder } from "./forwarding/Forwarder.ts"
 import { CallerWrites } from "./front/CallerWrites.ts"
 import { FlightViews } from "./front/FlightViews.ts"
+import { Histograms } from "./front/Histograms.ts"
 import { withQuotas } from "./front/QuotaGate.ts"
 import { NoOwner } from "./front/RefusedWrite.ts"
 import { makeScheduler, Scheduler } from "./front/Scheduler.ts"
@@ -33,6 +39,7 @@ import { Quotas } from "./namespaces/Quotas.ts"
 import type { ClusterState } from "./ownership/ClusterView.ts"
 import { defaultLeaseTimes } from "./ownership/LeaseHolder.ts"
 import { Ownership, type OwnershipOptions } from "./ownership/Ownership.ts"
+import { underManualClock } from "./underManualClock.ts"
 import { SetAside } from "./window/SetAside.ts"
 import { ShardLoop } from "./window/ShardLoop.ts"
 import type { WindowLimits } from "./window/Window.ts"
@@ -50,6 +57,8 @@ export interface EngineOptions {
   readonly historyRetentionMs: number
   /** How many pending timers a namespace may have that has no limit of its own. Without it there is no limit. */
   readonly maxPendingByDefault?: number
+  /** Absent: pending timers are not counted in the background. */
+  readonly census?: CensusLimits
   /** A loop has broken, so the process should end. */
   readonly onBroken?: (message: string) => void
 }
@@ -61,6 +70,8 @@ export const defaultEngineOptions: EngineOptions = {
   dispatch: {
     inFlight: 200,
     slow: 40,
+    // With these the attempts are as many as the requests that the runtime makes at once, unless it is told otherwise.
+    trial: 16,
     inFlightPerNamespace: 100,
     inFlightPerHost: 64,
     unsettled: 4_000,
@@ -84,9 +95,6 @@ export interface EngineStatus {
   readonly stalledLoops: ReadonlyArray<string>
 }
 
-/** How long a drain waits until outcomes are stored, and then until shards are released. */
-const settleWithinMs = 5_000
-
 export type EngineNeeds = TimerStore | ShardLeases | NamespaceDirectory | Deliverers | WallClock | Ids
 
 export class Engine extends Context.Service<
@@ -97,6 +105,8 @@ export class Engine extends Context.Service<
     readonly sample: Effect.Effect<void>
     /** The cluster as this node sees it. */
     cluster(): ClusterState
+    /** Whether this node fires the shard now, and is not about to stop. */
+    owns(shard: number): boolean
     /** Another node released a shard that may be assigned to this one. */
     lookNow(): void
     /** Hosts that failed too often in a row, at most `limit` of them. */
@@ -105,6 +115,10 @@ export class Engine extends Context.Service<
     closeBreakers(host: string): number
     /** Moves the clock; only present with a manual clock. */
     readonly clock?: ClockAdvance | undefined
+    /** What happens to the timers that this node owns. */
+    readonly events: EventFeed
+    /** How much happens to them. */
+    readonly activity: ActivityCounter
     /**
      * Hands shards over to other nodes if there are any. Otherwise the engine starts no new attempt, lets running
      * attempts finish within the bound, stores their outcomes and releases its shards.
@@ -131,16 +145,22 @@ interface Parts {
   readonly directory: NamespaceDirectory["Service"]
   readonly deliverers: Deliverers["Service"]
   readonly peers: Peers["Service"] | undefined
+  readonly censusCounts: CensusCounts["Service"] | undefined
   readonly wall: WallClock["Service"]
   readonly alarm: AlarmService
   readonly ids: Ids["Service"]
   readonly clock: Clock.Clock
   readonly random: () => number
   readonly metrics: EngineMetrics
+  readonly events: EventFeed
+  readonly activity: ActivityCounter
   readonly guard: Guard
   readonly queue: WriteQueue
   readonly runFork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 }
+
+/** Parts with the census, which is absent if it is off. */
+type Counting<Of> = Of & { readonly census: Census | undefined }
 
 /** Events that a manual clock must know about. On other clocks nobody listens. */
 interface Notes {
@@ -148,13 +168,6 @@ interface Notes {
   stored(): void
   /** A loop, or an expired timer, has come to rest. */
   turn(): void
-}
-
-/** The state of the engine's stop. */
-interface StopState {
-  isDraining: boolean
-  /** While a node hands its shards over, it takes writes for each shard until that shard is gone. */
-  takesWrites: boolean
 }
 
 const make = Effect.fnUntraced(function* (given: EngineOptions) {
@@ -173,12 +186,15 @@ const make = Effect.fnUntraced(function* (given: EngineOptions) {
     write: (put, onAnswer) => (putNotice === undefined ? onAnswer(notReady()) : putNotice(put, onAnswer)),
   })
   const dispatcher = yield* makeDispatcher(parts, terms, notices, notes)
-  const ownership: Ownership = yield* makeOwnership(parts, dispatcher, notes)
+  const census =
+    options.census && new Census({ ...parts, limits: options.census, held: () => ownership.loops() })
+  const ownership: Ownership = yield* makeOwnership({ ...parts, census }, dispatcher, notes)
   const prune = pruneBatchOf(store, wall, options.historyRetentionMs)
   advance = makeAdvance(parts, dispatcher, ownership, state, prune)
   const keeping = yield* Effect.forkScoped(guard("ownership", ownership.keepForever))
   yield* Effect.forkScoped(keepHouse(prune, setAside.lookAgain(bareStore)))
-  const { scheduler, writes } = yield* makeFront(parts, dispatcher, ownership, state)
+  if (census !== undefined) yield* Effect.forkScoped(census.keepForever)
+  const { scheduler, writes } = yield* makeFront({ ...parts, census }, dispatcher, ownership, state)
   putNotice = (put, onAnswer) => writes.begin<PutAnswer>(put, onAnswer)
   const health = new EngineHealth({ ...parts, dispatcher, ownership, isDraining: () => state.isDraining })
   const engine = Engine.of({
@@ -193,10 +209,13 @@ const make = Effect.fnUntraced(function* (given: EngineOptions) {
     }),
     sample: health.sample,
     cluster: () => ownership.state(wall.now()),
+    owns: (shard) => !state.isDraining && ownership.loopOf(shard) !== undefined,
     lookNow: () => ownership.lookNow(),
     breakers: (limit) => dispatcher.breakers(limit),
     closeBreakers: (host) => dispatcher.closeBreakers(host),
     clock: advance,
+    events: parts.events,
+    activity: parts.activity,
     drain: (withinMs) => drain(parts, { dispatcher, ownership, keeping, state }, withinMs),
   })
   return Context.make(Engine, engine).pipe(Context.add(Scheduler, scheduler))
@@ -212,6 +231,8 @@ const gather = Effect.fnUntraced(function* (given: EngineOptions) {
   const setAside = new SetAside((effect) => void runFork(effect))
   const store = setAside.watch(bareStore)
   const guard = makeGuard(options.onBroken ?? (() => {}))
+  const clock = yield* Clock.clockWith(Effect.succeed)
+  const wall = yield* WallClock
   return {
     options,
     manual,
@@ -222,12 +243,15 @@ const gather = Effect.fnUntraced(function* (given: EngineOptions) {
     directory: yield* NamespaceDirectory,
     deliverers: yield* Deliverers,
     peers: Option.getOrUndefined(yield* Effect.serviceOption(Peers)),
-    wall: yield* WallClock,
+    wall,
+    censusCounts: Option.getOrUndefined(yield* Effect.serviceOption(CensusCounts)),
     alarm: yield* Alarm,
     ids: yield* Ids,
-    clock: yield* Clock.clockWith(Effect.succeed),
+    clock,
     random: () => random.nextDoubleUnsafe(),
     metrics,
+    activity: new ActivityCounter(wall),
+    events: new EventFeed(() => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)),
     guard,
     queue: yield* WriteQueue.make(store, options.queue, metrics, guard),
     runFork,
@@ -241,15 +265,16 @@ const makeDispatcher = Effect.fnUntraced(function* (
   notices: DeadNotices,
   notes: Notes,
 ) {
-  const { options, deliverers, directory, wall, clock, metrics, runFork } = parts
+  const { options, deliverers, directory, wall, clock, metrics, events, activity, runFork } = parts
   const flights = new Set<Fiber.Fiber<unknown>>()
-  const run = <A>(effect: Effect.Effect<A>, onExit: (exit: Exit.Exit<A>) => void): void => {
+  const run = <A>(effect: Effect.Effect<A>, onExit: (exit: Exit.Exit<A>) => void): (() => void) => {
     const fiber = runFork(effect)
     flights.add(fiber)
     fiber.addObserver((exit) => {
       flights.delete(fiber)
       onExit(exit)
     })
+    return () => fiber.interruptUnsafe()
   }
   const settler = new Settler({ ...parts, terms, notices, run, log: (effect) => runFork(effect) })
   const warnings = new RefusalWarnings()
@@ -260,7 +285,10 @@ const makeDispatcher = Effect.fnUntraced(function* (
     wall,
     clock,
     metrics,
+    events,
+    activity,
     run,
+    soon: (task) => void runFork(Effect.andThen(Effect.yieldNow, Effect.sync(task))),
     onRefused: (host, detail, nowMs) => {
       for (const line of warnings.linesFor(host, detail, nowMs)) runFork(Effect.logWarning(line))
     },
@@ -290,7 +318,11 @@ const makeDispatcher = Effect.fnUntraced(function* (
 })
 
 /** The shards that this node fires, each with its loop. Owned shards share the limits of the window. */
-const makeOwnership = Effect.fnUntraced(function* (parts: Parts, dispatcher: Dispatcher, notes: Notes) {
+const makeOwnership = Effect.fnUntraced(function* (
+  parts: Counting<Parts>,
+  dispatcher: Dispatcher,
+  notes: Notes,
+) {
   const { options, peers } = parts
   const share = (): WindowLimits => {
     const { window } = options
@@ -343,12 +375,12 @@ const makeAdvance = (
  * are any.
  */
 const makeFront = Effect.fnUntraced(function* (
-  parts: Parts,
+  parts: Counting<Parts>,
   dispatcher: Dispatcher,
   ownership: Ownership,
   state: StopState,
 ) {
-  const { peers } = parts
+  const { peers, censusCounts } = parts
   const own = new OwnWrites({ ownership, queue: parts.queue })
   const cluster = peers === undefined ? undefined : { view: ownership, peers }
   const forwarder = cluster === undefined ? undefined : yield* Forwarder.make({ ...parts, ...cluster, own })
@@ -362,6 +394,12 @@ const makeFront = Effect.fnUntraced(function* (
       reasons: new WaitingReasons({ ...parts, own, dispatcher }),
       wall: parts.wall,
       cluster,
+    }),
+    histograms: new Histograms({
+      ...parts,
+      own,
+      shards: () => ownership.shards,
+      cluster: peers && { view: ownership, censusCounts },
     }),
     shards: () => ownership.shards,
     isDraining: () => !state.takesWrites,
@@ -378,45 +416,3 @@ const makeFront = Effect.fnUntraced(function* (
 
 const notReady = (): NoOwner =>
   new NoOwner({ message: "the engine is being put together", retryAfterMs: 1_000 })
-
-interface Draining {
-  readonly dispatcher: Dispatcher
-  readonly ownership: Ownership
-  readonly keeping: Fiber.Fiber<unknown>
-  readonly state: StopState
-}
-
-const drain = Effect.fnUntraced(function* (
-  { clock, queue }: Parts,
-  { dispatcher, ownership, keeping, state }: Draining,
-  withinMs: number,
-) {
-  const startedNanos = clock.monotonicTimeNanosUnsafe()
-  state.isDraining = true
-  if (ownership.hasTakers) yield* ownership.leave(withinMs)
-  state.takesWrites = false
-  dispatcher.stop()
-  const takenMs = Number(clock.monotonicTimeNanosUnsafe() - startedNanos) / 1e6
-  // If another node already owns the shard of a running attempt, its outcome cannot be stored here.
-  yield* Effect.sleep(20).pipe(
-    Effect.repeat({ while: () => dispatcher.inFlight > 0 && ownership.ownedCount > 0 }),
-    Effect.timeoutOption(Math.max(0, withinMs - takenMs)),
-  )
-  yield* Effect.timeoutOption(queue.awaitIdle, settleWithinMs)
-  yield* Fiber.interrupt(keeping)
-  yield* ownership.releaseAll(settleWithinMs)
-})
-
-/**
- * A manual clock jumps to far instants, so the window covers the whole range of timers. A host that is down must not
- * hold the clock up. Breakers and slots for slow hosts wait in real time, so they are not used.
- */
-const underManualClock = (options: EngineOptions): EngineOptions => ({
-  ...options,
-  window: { ...options.window, lookAheadMs: 20 * 366 * 86_400_000 },
-  dispatch: {
-    ...options.dispatch,
-    slow: 0,
-    breaker: { ...options.dispatch.breaker, failures: Number.POSITIVE_INFINITY },
-  },
-})

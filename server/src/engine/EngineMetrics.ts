@@ -2,7 +2,7 @@
 // every label has a bound. Times are in seconds, as Prometheus expects.
 import { type Context, Effect, Metric } from "effect"
 
-export type DeliveryOutcome = "delivered" | "rearmed" | "retry" | "dead" | "dropped" | "superseded"
+export type SettledOutcome = "delivered" | "rearmed" | "retry" | "dead" | "dropped" | "superseded"
 export type CommandName = "create" | "update" | "cancel" | "schedule" | "replay" | "discard"
 export type OwnershipChange = "claimed" | "handedOver" | "lost"
 /** What an unreadable row of the store contains. */
@@ -55,6 +55,14 @@ const commitItems = Metric.histogram("timer_commit_items", {
   description: "Writes that shared a commit",
   boundaries: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
 })
+const censusPasses = Metric.counter("timer_census_passes_total", {
+  description: "Complete counts of the pending timers of this node's shards in the background",
+  incremental: true,
+})
+const censusBusy = Metric.counter("timer_census_busy_seconds_total", {
+  description: "Time that the count in the background spent reading the store",
+  incremental: true,
+})
 const gauges = {
   pending: Metric.gauge("timer_pending", { description: "Pending timers in the store" }),
   inFlight: Metric.gauge("timer_in_flight", { description: "Attempts running now" }),
@@ -88,6 +96,9 @@ const gauges = {
   }),
   sealedNamespaces: Metric.gauge("timer_sealed_namespaces", {
     description: "Namespaces whose webhook secrets cannot be opened here, so their webhooks wait",
+  }),
+  censusCells: Metric.gauge("timer_census_cells", {
+    description: "Counts in memory by namespace and time; 0 while the store is small or TIMER_CENSUS is off",
   }),
   ownedShards: Metric.gauge("timer_owned_shards", { description: "Shards this process fires" }),
 } as const
@@ -127,6 +138,7 @@ const byOutcome = labelled(deliveries, "outcome", [
   "dead",
   "dropped",
   "superseded",
+  "abandoned",
 ])
 const byChange = labelled(ownershipChanges, "change", ["claimed", "handedOver", "lost"])
 const byLoop = labelled(loopAge, "loop", ["firing", "reading", "ownership", "committing", "forwarding"])
@@ -142,6 +154,8 @@ export class EngineMetrics {
     for (const metrics of [byCommand, byOutcome, byForwarded, byChange])
       for (const metric of Object.values(metrics)) metric.updateUnsafe(0, context)
     sweepRescued.updateUnsafe(0, context)
+    censusPasses.updateUnsafe(0, context)
+    censusBusy.updateUnsafe(0, context)
     fencedWrites.updateUnsafe(0, context)
     schedulesProcessed.updateUnsafe(0, context)
   }
@@ -152,7 +166,12 @@ export class EngineMetrics {
     byCommand[command].updateUnsafe(1, this.#context)
   }
 
-  settled(outcome: DeliveryOutcome): void {
+  /** The attempt ended without an outcome, because others needed its slot. */
+  abandoned(): void {
+    byOutcome.abandoned.updateUnsafe(1, this.#context)
+  }
+
+  settled(outcome: SettledOutcome): void {
     schedulesProcessed.updateUnsafe(1, this.#context)
     byOutcome[outcome].updateUnsafe(1, this.#context)
   }
@@ -175,6 +194,14 @@ export class EngineMetrics {
 
   rescued(timers: number): void {
     sweepRescued.updateUnsafe(timers, this.#context)
+  }
+
+  censusPassed(): void {
+    censusPasses.updateUnsafe(1, this.#context)
+  }
+
+  censusBusy(durationMs: number): void {
+    censusBusy.updateUnsafe(durationMs / 1_000, this.#context)
   }
 
   ownershipChanged(change: OwnershipChange): void {

@@ -1,6 +1,7 @@
 // Works on many items without holding the engine's thread for long. Timers fire on the same thread, so work on a
 // thousand items of one request must let other work run in between.
 import { Effect } from "effect"
+import { nextTurn } from "./nextTurn.ts"
 
 /** How long the thread may work before others have a turn. */
 const sliceMs = 4
@@ -18,7 +19,7 @@ export const mapInSlices = <A, B>(
     let endsAt = nowMs() + sliceMs
     for (const [index, item] of items.entries()) {
       if (index % itemsPerLook === 0 && index > 0 && nowMs() >= endsAt) {
-        yield* Effect.yieldNow
+        yield* Effect.promise(nextTurn)
         endsAt = nowMs() + sliceMs
       }
       done.push(work(item, index))

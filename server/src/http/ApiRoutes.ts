@@ -4,7 +4,7 @@
 //
 // If a JSON object has duplicate keys, the last one counts, as is usual for JSON parsers.
 import "effect/schema/SchemaJITCompiler/enable"
-import type { Action } from "@punctual/api/CallTerms"
+import type { NeededAction } from "@punctual/api/CallTerms"
 import { type ContractEndpoint, contractEndpoints } from "@punctual/api/contractEndpoints"
 import { invalidRequest } from "@punctual/api/invalidRequest"
 import { type Limits, limitHint } from "@punctual/api/Limits"
@@ -16,11 +16,14 @@ import {
   UnsupportedMediaType,
 } from "@punctual/api/Problem"
 import { traceparentOfHeader } from "@punctual/api/Traceparent"
+import { anonymous, type Caller } from "@punctual/door/Caller"
+import { isRefusal, type Refusal } from "@punctual/door/Gate"
 import { Cause, Context, Effect, Exit, LogLevel, References, Result } from "effect"
 import type { Asked, ByEndpoint, Call } from "../calls/Call.ts"
-import { anonymous } from "../calls/Caller.ts"
 import { unanswered } from "../calls/problemOf.ts"
+import { whyForbidden } from "../calls/whyForbidden.ts"
 import { WallClock } from "../ports/WallClock.ts"
+import { type CallerCheck, expiryHeaders } from "./CallerCheck.ts"
 import type { CallText } from "./CallText.ts"
 import { Deadlines } from "./Deadlines.ts"
 import { type HttpAnswer, jsonAnswer } from "./HttpAnswer.ts"
@@ -44,6 +47,8 @@ export interface ApiRoutesOptions {
   readonly callsMax: number
   /** Why the service cannot answer calls now: it waits for its store or is stopping. `undefined` if it can. */
   readonly whyClosed: () => Problem | undefined
+  /** Who may call. If it is absent, everyone may. */
+  readonly callerCheck?: CallerCheck
 }
 
 /** The keys are paths. */
@@ -51,7 +56,11 @@ export const makeApiRoutes = (
   options: ApiRoutesOptions,
 ): Effect.Effect<ReadonlyMap<string, Route>, never, WallClock> =>
   Effect.map(Effect.context<WallClock>(), (context) => {
-    const calls: CallsUnderWay = { count: 0, largeBodies: new Turns(largeBodyTurns) }
+    const calls: CallsUnderWay = {
+      count: 0,
+      largeBodies: new Turns(largeBodyTurns),
+      walks: new Turns({ ...walkTurns, waitingMax: options.callsMax }),
+    }
     const usual = new Deadlines(options.answerTimeoutMs)
     const routes = contractEndpoints(options.limits).map((endpoint): readonly [string, Route] => {
       const { group, name, path, answerWithinMs } = endpoint
@@ -67,6 +76,7 @@ export const makeApiRoutes = (
         write:
           (text?.write as CallText<unknown>["write"]) ??
           ((answer) => JSON.stringify(endpoint.encode(answer))),
+        headersOf: text?.headersOf as CallText<unknown>["headersOf"],
       }
       return [path, new ApiRoute(options, context, calls, served)]
     })
@@ -80,6 +90,15 @@ interface ServedEndpoint extends ContractEndpoint {
   readonly readsTrace: boolean
   readonly call: Call<unknown, unknown>
   readonly write: (answer: unknown) => string | Promise<string>
+  /** More headers of the answer. */
+  readonly headersOf: ((answer: unknown) => Readonly<Record<string, string>>) | undefined
+}
+
+/** What is known about a request before its body is read. */
+interface RequestFacts {
+  readonly request: HttpRequest
+  readonly caller: Caller
+  readonly trace: string | undefined
 }
 
 /** What all routes share. */
@@ -90,6 +109,8 @@ interface CallsUnderWay {
    * clients take turns.
    */
   readonly largeBodies: Turns
+  /** The same for calls that read many rows: each may hold a page of rows and its text in memory. */
+  readonly walks: Turns
 }
 
 class ApiRoute implements Route {
@@ -134,15 +155,34 @@ class ApiRoute implements Route {
     }
     const closed = this.#whyClosed() ?? whyNotJson(request)
     if (closed !== undefined) return problemResponse(closed)
+    const caller = this.#admit(request)
+    if (isRefusal(caller)) return this.#refused(caller)
     try {
       const { maxBodyBytes, bodyLimit, readsTrace } = this.#endpoint
       const header = readsTrace ? request.headers.get("traceparent") : null
       const trace = header === null ? undefined : traceparentOfHeader(header)
-      const answerBody = (read: BodyRead) => this.#answerBody(read, request.addressGroup, trace)
+      const answerBody = (read: BodyRead) => this.#answerBody(read, { request, caller, trace })
       return await this.#options.bodies.withBody(request, maxBodyBytes, answerBody, limitHints[bodyLimit])
     } catch (error) {
       return problemResponse(this.#problemOf(Cause.die(error), undefined))
     }
+  }
+
+  #admit(request: HttpRequest): Caller | Refusal {
+    const { callerCheck } = this.#options
+    return callerCheck === undefined || this.#endpoint.needsNoKey === true
+      ? anonymous
+      : callerCheck.admit(request)
+  }
+
+  async #refused(refusal: Refusal): Promise<HttpAnswer> {
+    return this.#options.callerCheck?.refused(refusal) ?? problemResponse(refusal.problem)
+  }
+
+  /** A key may end while the body arrives, or while the call waits for its turn. */
+  #admitAgain({ request, caller }: RequestFacts): Caller | Refusal {
+    const hasWaited = request.body.arrived === undefined || this.#endpoint.takesTurns === true
+    return hasWaited ? this.#admit(request) : caller
   }
 
   #whyClosed(): Problem | undefined {
@@ -150,53 +190,69 @@ class ApiRoute implements Route {
   }
 
   /** A call counts from here on, because a body that has not arrived costs no work. */
-  async #answerBody(read: BodyRead, addressGroup: string, traceparent?: string): Promise<HttpAnswer> {
+  async #answerBody(read: BodyRead, head: RequestFacts): Promise<HttpAnswer> {
     if ("problem" in read) return problemResponse(read.problem)
     if (this.#calls.count >= this.#options.callsMax) return problemResponse(tooManyCalls())
     this.#calls.count++
     try {
       const { bytes } = read
-      if (bytes.byteLength <= largeBodyBytes) return await this.#answerCall(bytes, traceparent)
-      const answer = () => this.#answerCall(bytes, traceparent)
-      return await this.#calls.largeBodies.run(addressGroup, answer, tooManyLargeBodies)
+      const { addressGroup } = head.request
+      const answer = () => this.#answerCall(bytes, head)
+      if (bytes.byteLength > largeBodyBytes) {
+        return await this.#calls.largeBodies.run(addressGroup, answer, tooManyLargeBodies)
+      }
+      if (this.#endpoint.takesTurns !== true) return await answer()
+      return await this.#calls.walks.run(addressGroup, answer, tooManyWalks, restAfterPage)
     } finally {
       this.#calls.count--
     }
   }
 
-  async #answerCall(bytes: Uint8Array, traceparent: string | undefined): Promise<HttpAnswer> {
+  async #answerCall(bytes: Uint8Array, head: RequestFacts): Promise<HttpAnswer> {
     const text = this.#endpoint.text.read(bytes)
-    const asked = this.#decode(text instanceof Promise ? await text : text, traceparent)
+    const request = text instanceof Promise ? await text : text
+    const caller = this.#admitAgain(head)
+    if (isRefusal(caller)) return this.#refused(caller)
+    const asked = this.#decode(request, { ...head, caller })
     if (!("caller" in asked)) return problemResponse(asked)
-    const { answers, call, write, tooLate } = this.#endpoint
+    const { answers, call, write, tooLate, headersOf, needsNoKey } = this.#endpoint
     const exit = await answers.within(this.#run(Effect.suspend(() => call(asked))), tooLate, tooLate)
     if (Exit.isSuccess(exit)) {
       if (this.#tellsCalls) this.#tell(asked, "succeeded")
       const text = write(exit.value)
-      return jsonAnswer(typeof text === "string" ? text : await text)
+      const answer = jsonAnswer(typeof text === "string" ? text : await text)
+      const more = headersOf?.(exit.value) ?? expiryHeaders(caller, asked.receivedAt)
+      return more === undefined ? answer : { ...answer, headers: { ...answer.headers, ...more } }
     }
     const problem = this.#problemOf(exit.cause, asked)
+    if (needsNoKey === true && wrongKeyCodes.has(problem.code)) {
+      await this.#options.callerCheck?.wrongKeyInBody(head.request)
+    }
     if (this.#tellsCalls) this.#tell(asked, problem.code)
     return problemResponse(problem)
   }
 
-  /** A log line for following one call. It has the route and the correlation id, and never the payload. */
+  /** A log line for following one call. It has the route and the ids of the request, and never the payload. */
   #tell(call: Asked<unknown>, outcome: string): void {
-    const annotations = { route: this.#endpoint.path, outcome, ...correlationOf(call) }
+    const annotations = { route: this.#endpoint.path, outcome, ...idsOf(call) }
     this.#log(Effect.annotateLogs(Effect.logDebug("call answered"), annotations))
   }
 
-  #decode(read: RequestRead, traceparent: string | undefined): Asked<unknown> | Problem {
+  #decode(read: RequestRead, { caller, trace, request }: RequestFacts): Asked<unknown> | Problem {
     if ("problem" in read) return read.problem
     const decoded = this.#endpoint.decode(read.input)
-    return Result.isFailure(decoded)
-      ? invalidRequest(decoded.failure)
-      : {
-          body: decoded.success,
-          caller: anonymous,
-          receivedAt: this.#now(),
-          ...(traceparent === undefined ? undefined : { traceparent }),
-        }
+    if (Result.isFailure(decoded)) return invalidRequest(decoded.failure)
+    const body = decoded.success
+    const forbidden = caller === anonymous ? undefined : whyForbidden(this.#endpoint, body, caller)
+    if (forbidden !== undefined) return forbidden
+    return {
+      body,
+      caller: caller === anonymous ? { ...anonymous, address: request.remoteAddress } : caller,
+      receivedAt: this.#now(),
+      requestId: request.requestId,
+      ...(trace === undefined ? undefined : { traceparent: trace }),
+      ...(request.isSecure === true ? { isSecure: true } : undefined),
+    }
   }
 
   /** An unexpected error is logged with its cause. The answer does not contain the cause. */
@@ -205,30 +261,43 @@ class ApiRoute implements Route {
     if (Result.isSuccess(failure)) return failure.success
     this.#log(
       Effect.logError("A call failed with an unexpected error.", cause).pipe(
-        Effect.annotateLogs({ route: this.#endpoint.path, ...correlationOf(call) }),
+        Effect.annotateLogs({ route: this.#endpoint.path, ...idsOf(call) }),
       ),
     )
     return new Internal({ detail: "An unexpected error. The log of the service has the cause." })
   }
 }
 
+/** The answers to a key in the body that is not valid. */
+const wrongKeyCodes: ReadonlySet<string> = new Set(["unauthorized", "keyNotFound"])
+
 /** Bodies above this size take turns. */
 const largeBodyBytes = 1024 * 1024
 /** The limits of bodies in memory, in total and for one address, also limit how many can wait. */
 const largeBodyTurns = { atOnce: 2, waitingMax: 256, waitAtMostMs: 10_000 }
+/** A page and the rows that are read ahead of it take some megabytes. */
+const walkTurns = { atOnce: 4, waitAtMostMs: 10_000 }
+/** All pages together have at most 16 MiB in a second. Reading and writing a megabyte takes 3 to 10 ms of the thread. */
+const pageBytesPerMs = (16 * 1024 * 1024) / 1_000
 
-const correlationOf = (call: Asked<unknown> | undefined): { correlationId?: string } => {
-  const body = call?.body
-  return typeof body === "object" &&
+const restAfterPage = ({ body }: HttpAnswer): number =>
+  typeof body === "string" ? body.length / pageBytesPerMs : 0
+
+const idsOf = (call: Asked<unknown> | undefined): { requestId?: string; correlationId?: string } => {
+  const { body, requestId } = call ?? {}
+  return {
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(typeof body === "object" &&
     body !== null &&
     "correlationId" in body &&
     typeof body.correlationId === "string"
-    ? { correlationId: body.correlationId }
-    : {}
+      ? { correlationId: body.correlationId }
+      : {}),
+  }
 }
 
 /** The call continues, but its answer is dropped. */
-const tooLateFor = (action: Action) => (): Exit.Exit<never, Problem> => Exit.fail(unanswered(action))
+const tooLateFor = (action: NeededAction) => (): Exit.Exit<never, Problem> => Exit.fail(unanswered(action))
 
 const limitHints = {
   bodyBytes: limitHint("bodyBytes"),
@@ -251,11 +320,25 @@ const tooManyLargeBodies = (): HttpAnswer =>
     }),
   )
 
+const tooManyWalks = (): HttpAnswer =>
+  problemResponse(
+    new Overloaded({
+      detail:
+        "Too many calls that read many timers are waiting. This limit is fixed. Nothing was written: retry.",
+      retryAfterSeconds: 1,
+      written: "no",
+    }),
+  )
+
 const jsonMediaType = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
+
+/** A longer one is not JSON. The limit keeps the expression quick. */
+const mediaTypeCharsMax = 100
 
 const whyNotJson = (request: HttpRequest): Problem | undefined => {
   const mediaType = request.headers.get("content-type")
-  if (mediaType === "application/json" || (mediaType !== null && jsonMediaType.test(mediaType)))
+  if (mediaType === "application/json") return undefined
+  if (mediaType !== null && mediaType.length <= mediaTypeCharsMax && jsonMediaType.test(mediaType))
     return undefined
   return new UnsupportedMediaType({
     detail: "Send the body as JSON, in UTF-8, with the header content-type: application/json.",

@@ -21,12 +21,15 @@ export class ByteBudget {
 
   /** Counts the bytes if both limits allow it, and returns whether they do. */
   take(address: string, bytes: number): boolean {
-    const held = this.#byAddress.get(address) ?? 0
-    if (this.#bytes + bytes > this.#options.bytesMax) return false
-    if (held + bytes > this.#options.bytesPerAddressMax) return false
+    if (this.#bytes + bytes > this.#options.bytesMax || !this.isWithinShare(address, bytes)) return false
     this.#bytes += bytes
-    if (bytes > 0) this.#byAddress.set(address, held + bytes)
+    if (bytes > 0) this.#byAddress.set(address, (this.#byAddress.get(address) ?? 0) + bytes)
     return true
+  }
+
+  /** Whether the limit of the address allows the bytes. */
+  isWithinShare(address: string, bytes: number): boolean {
+    return (this.#byAddress.get(address) ?? 0) + bytes <= this.#options.bytesPerAddressMax
   }
 
   /** Counts `to` bytes instead of `from`. Returns how many count now: none if the limits do not allow `to`. */

@@ -1,6 +1,7 @@
 // Reads and writes the text of calls for which the schemas of the contract are not enough. Payloads are cut out of a
 // request exactly as they were sent. Answers with timers are written by hand, because they are on the hot path.
 
+import { AuditRecord } from "@punctual/api/AuditRecord"
 import { StoredMessage } from "@punctual/api/Messages"
 import { SchemaParser } from "effect"
 import type { AnswerOf } from "../calls/Call.ts"
@@ -19,15 +20,30 @@ export interface CallText<Answer> {
   readonly readsTrace?: true
   /** Writes the JSON text of an answer. If it is absent, the schema of the contract encodes the answer. */
   readonly write?: (answer: Answer) => string | Promise<string>
+  /** More headers of the answer. */
+  readonly headersOf?: (answer: Answer) => Readonly<Record<string, string>>
 }
 
 /** The texts of the calls of one group, by name. */
 type CallTexts<Group> = { readonly [name in keyof Group]?: CallText<AnswerOf<Group[name]>> }
 
+const withCookie = ({ cookie }: { readonly cookie: string }) => ({ "set-cookie": cookie })
+
 export const callTexts: {
   readonly timers: CallTexts<Calls["timers"]>
   readonly messages: CallTexts<Calls["messages"]>
+  readonly sessions: CallTexts<Calls["sessions"]>
+  readonly audit: CallTexts<Calls["audit"]>
 } = {
+  sessions: { create: { headersOf: withCookie }, end: { headersOf: withCookie } },
+  audit: {
+    list: {
+      write: ({ records, unreadable, nextCursor }) => {
+        const rest = JSON.stringify({ unreadable, nextCursor }).slice(1)
+        return wrap('{"records":[', joinInSlices(records, recordJson), `]${rest === "}" ? rest : `,${rest}`}`)
+      },
+    },
+  },
   messages: { get: { write: (found) => `{"message":${messageJson(found)}}` } },
   timers: {
     create: {
@@ -50,23 +66,37 @@ export const callTexts: {
       write: ({ timers, includesPayload, examined, nextCursor }) => {
         const shown = joinInSlices(timers, (timer) => timerJson(timer, includesPayload))
         const looked = examined === undefined ? "" : `,"examined":${examined}`
-        const cursor = nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(nextCursor)}`
-        return wrap('{"timers":[', shown, `]${looked}${cursor}}`)
+        return wrap('{"timers":[', shown, `]${looked}${cursorJson(nextCursor)}}`)
+      },
+    },
+    lives: {
+      write: ({ lives, nextCursor }) => {
+        const shown = joinInSlices(lives, (timer) => timerJson(timer, true))
+        return wrap('{"lives":[', shown, `]${cursorJson(nextCursor)}}`)
       },
     },
   },
 }
 
+const cursorJson = (nextCursor: string | undefined): string =>
+  nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(nextCursor)}`
+
 const wrap = (before: string, text: string | Promise<string>, after: string): string | Promise<string> =>
   typeof text === "string" ? before + text + after : text.then((written) => before + written + after)
+
+const encodeRecord = SchemaParser.encodeUnknownSync(AuditRecord)
+
+const recordJson = (record: AuditRecord): string => JSON.stringify(encodeRecord(record))
 
 const encodeMessage = SchemaParser.encodeUnknownSync(StoredMessage)
 
 /** A valid message goes into the answer unchanged. */
 const messageJson = ({ message, original, isSound }: MessageFound): string => {
+  const facts = JSON.stringify(encodeMessage(message))
+  if (original === undefined) return facts
   const bytes = Buffer.from(original)
   const body = isSound ? `"envelope":${bytes.toString("utf8")}` : `"raw":"${bytes.toString("base64")}"`
-  return `${JSON.stringify(encodeMessage(message)).slice(0, -1)},${body}}`
+  return `${facts.slice(0, -1)},${body}}`
 }
 
 const itemJson = (item: CreatedItem): string =>

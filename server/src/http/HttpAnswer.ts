@@ -12,7 +12,13 @@ export interface HttpAnswer {
  */
 export type HttpAnswerBody = string | Uint8Array | AsyncIterable<string | Uint8Array>
 
-const jsonHeaders = { "content-type": "application/json" }
+/**
+ * For answers that are data: no cache keeps them, and a browser does not take them for something else, such as a
+ * script.
+ */
+export const dataHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" }
+
+const jsonHeaders = { "content-type": "application/json", ...dataHeaders }
 
 /** `text` is JSON. */
 export const jsonAnswer = (text: string, status = 200): HttpAnswer => ({

@@ -1,6 +1,8 @@
 // The metrics of requests. Labels are route templates and status classes. They are few and fixed, so every labelled
 // metric is made once, before the first request.
+import type { FailureReason } from "@punctual/door/Gate"
 import { type Context, Metric } from "effect"
+import type { ReaderItem } from "../engine/events/EventReader.ts"
 
 const statusClasses = ["1xx", "2xx", "3xx", "4xx", "5xx"] as const
 
@@ -40,28 +42,98 @@ export interface ConnectionMetrics {
   closed(reason: string): void
 }
 
-/** The metrics of connections. Reasons are few and fixed. */
-export const connectionMetrics = (context: Context.Context<never>): ConnectionMetrics => {
-  const counted = (name: string, description: string, reasons: ReadonlyArray<string>) => {
-    const counters = new Map(
-      reasons.map((reason) => [
-        reason,
-        Metric.counter(name, { description, incremental: true, attributes: { reason } }),
-      ]),
-    )
-    for (const counter of counters.values()) counter.updateUnsafe(0, context)
-    return (reason: string) => counters.get(reason)?.updateUnsafe(1, context)
+/** A counter for each reason. Reasons are few and fixed. */
+const counted = (
+  context: Context.Context<never>,
+  name: string,
+  description: string,
+  reasons: ReadonlyArray<string>,
+) => {
+  const counters = new Map(
+    reasons.map((reason) => [
+      reason,
+      Metric.counter(name, { description, incremental: true, attributes: { reason } }),
+    ]),
+  )
+  for (const counter of counters.values()) counter.updateUnsafe(0, context)
+  return (reason: string) => counters.get(reason)?.updateUnsafe(1, context)
+}
+
+export interface AuthMetrics {
+  failed(reason: FailureReason): void
+}
+
+export const authMetrics = (context: Context.Context<never>): AuthMetrics => ({
+  failed: counted(
+    context,
+    "timer_auth_failures_total",
+    "Requests that were refused because of their key: there was none (missing), it was wrong, expired or revoked, it is from before a restore (unconfirmed), or a session was used from another site (crossSite).",
+    ["missing", "wrong", "expired", "revoked", "unconfirmed", "crossSite"],
+  ),
+})
+
+export interface EventStreamMetrics {
+  readers(count: number): void
+  refused(reason: "total" | "caller"): void
+  sent(items: ReadonlyArray<ReaderItem>): void
+}
+
+/** The metrics of streams of events. */
+export const eventStreamMetrics = (context: Context.Context<never>): EventStreamMetrics => {
+  const readers = Metric.gauge("timer_event_readers", { description: "Open streams of events." })
+  const counter = (name: string, description: string) => {
+    const metric = Metric.counter(name, { description, incremental: true })
+    metric.updateUnsafe(0, context)
+    return (count: number) => metric.updateUnsafe(count, context)
   }
+  const sent = counter("timer_events_sent_total", "Events of timers that readers got.")
+  const skipped = counter(
+    "timer_events_skipped_total",
+    "Events of timers that readers got only as counts, because there were too many or the reader was slow.",
+  )
+  const gaps = counter("timer_event_gaps_total", "How often a reader was told that events may be missing.")
+  readers.updateUnsafe(0, context)
+  return {
+    readers: (count) => readers.updateUnsafe(count, context),
+    refused: counted(
+      context,
+      "timer_event_readers_refused_total",
+      "Streams of events refused because of a limit: of the node (total), or of one key or address (caller).",
+      ["total", "caller"],
+    ),
+    sent: (items) => {
+      for (const item of items) {
+        if (item.kind === "event") sent(1)
+        else if (item.kind === "gap") gaps(1)
+        else if (item.kind === "skipped") for (const count of Object.values(item.counts)) skipped(count)
+      }
+    },
+  }
+}
+
+/** Counts the requests that the guard refuses. */
+export const refusalCounter = (context: Context.Context<never>): ((reason: string) => void) =>
+  counted(
+    context,
+    "timer_http_requests_refused_total",
+    "Requests refused with 403 before any call: they name a host that is not one of the service (host), or a page of another site sent them (origin).",
+    ["host", "origin"],
+  )
+
+/** The metrics of connections. */
+export const connectionMetrics = (context: Context.Context<never>): ConnectionMetrics => {
   const open = Metric.gauge("timer_http_connections", { description: "Open connections of HTTP clients." })
   open.updateUnsafe(0, context)
   return {
     open: (count) => open.updateUnsafe(count, context),
     refused: counted(
+      context,
       "timer_http_connections_refused_total",
       "Connections refused because of a limit: of all connections (total), or of one address (address).",
       ["total", "address"],
     ),
     closed: counted(
+      context,
       "timer_http_connections_closed_total",
       "Connections that the service closed: no request came (idle), the headers were too slow (arriving), the client did not read (unread), a new connection needed room (room), or too many bytes waited (bytes).",
       ["idle", "arriving", "unread", "room", "bytes"],

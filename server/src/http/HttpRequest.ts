@@ -9,10 +9,14 @@ export interface HttpRequest {
   readonly query: string
   readonly headers: RequestHeaders
   readonly body: IncomingBody
-  /** The address of the client, or of the proxy before it. */
+  /** The id that the client gave, or a new one. The answer has it too. */
+  readonly requestId: string
+  /** The address of the client. Behind a proxy that is not listed as trusted, it is the address of the proxy. */
   readonly remoteAddress: string
   /** The addresses that share limits with this one: an IPv6 address counts as its /64 network. */
   readonly addressGroup: string
+  /** Whether the client uses TLS, here or at a trusted proxy. */
+  readonly isSecure: boolean
   /** Aborts when the client has gone, or when the service stops while a stream is being sent. */
   readonly signal: AbortSignal
 }

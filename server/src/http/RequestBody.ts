@@ -1,10 +1,10 @@
 // Reads the body of a request within limits: its size, the time that it takes to arrive, and the total size of all
 // bodies in memory. Only bytes that have arrived count, not the announced length: otherwise a few connections that
-// announce much and send nothing could block all others. Bodies that are too large are read and dropped, up to another
-// limit.
+// announce much and send nothing could block all others. If the memory is used up, bodies that have stalled give way
+// (ArrivingBodies.ts). Bodies that are too large are read and dropped, up to another limit.
 import { formatDuration } from "@punctual/api/DurationMs"
 import { BodyTooLarge, InvalidJson, Overloaded, type Problem, RequestTimeout } from "@punctual/api/Problem"
-import { ByteBudget } from "./ByteBudget.ts"
+import { ArrivingBodies, ArrivingBody } from "./ArrivingBodies.ts"
 import { Deadlines } from "./Deadlines.ts"
 import type { BodyReceiver, HttpRequest, IncomingBody } from "./HttpRequest.ts"
 
@@ -20,6 +20,8 @@ export interface RequestBodyOptions {
   readonly heldBytesMax: number
   /** The largest total size of those of one address, so that one client cannot use up the memory for all others. */
   readonly heldBytesPerAddressMax: number
+  /** A body without progress for this long gives way if one of these two limits is reached. */
+  readonly stalledAfterMs: number
   /** How much of a body that is too large is read before the connection is closed. */
   readonly discardBytesMax: number
 }
@@ -33,6 +35,7 @@ export const defaultBodyOptions: RequestBodyOptions = {
   // everything else.
   heldBytesMax: 64 * mebibyte,
   heldBytesPerAddressMax: 32 * mebibyte,
+  stalledAfterMs: 1_000,
   // A client that is still writing when its connection closes often reports that error instead of the answer.
   discardBytesMax: 128 * mebibyte,
 }
@@ -42,14 +45,16 @@ export type BodyRead = { readonly bytes: Uint8Array } | { readonly problem: Prob
 export class RequestBodies {
   readonly #options: RequestBodyOptions
   readonly #deadlines: Deadlines
-  readonly #held: ByteBudget
+  readonly #arriving: ArrivingBodies
 
-  constructor(options: RequestBodyOptions) {
+  constructor(options: RequestBodyOptions, nowMs: () => number = () => performance.now()) {
     this.#options = options
     this.#deadlines = new Deadlines(options.timeoutMs)
-    this.#held = new ByteBudget({
+    this.#arriving = new ArrivingBodies({
       bytesMax: options.heldBytesMax,
       bytesPerAddressMax: options.heldBytesPerAddressMax,
+      stalledAfterMs: options.stalledAfterMs,
+      nowMs,
     })
   }
 
@@ -79,24 +84,18 @@ export class RequestBodies {
     const { body, addressGroup } = request
     const isSmall = body.declaredBytes !== undefined && body.declaredBytes <= this.#options.smallBytes
     const { promise, resolve } = Promise.withResolvers<BodyRead>()
-    let heldBytes = 0
-    const drop = (): void => {
-      this.#held.giveBack(addressGroup, heldBytes)
-      heldBytes = 0
-    }
-    const hold = (bytes: number): boolean => {
-      if (isSmall) return true
-      if (!this.#held.take(addressGroup, bytes)) return false
-      heldBytes += bytes
-      return true
-    }
+    const arriving = new ArrivingBody(addressGroup, () => receiver.giveWay())
+    const drop = (): void => this.#arriving.release(arriving)
     const receiver = new Collector({
       maxBytes,
       declaredBytes: body.declaredBytes,
       discardBytesMax: this.#options.discardBytesMax,
-      hold,
+      hold: (bytes) => isSmall || this.#arriving.hold(arriving, bytes),
       drop,
-      onEnd: resolve,
+      onEnd: (read) => {
+        this.#arriving.arrived(arriving)
+        resolve(read)
+      },
       tooLarge: () => tooLarge(maxBytes, hint),
     })
     try {
@@ -191,10 +190,18 @@ class Collector implements BodyReceiver {
     this.#isOver = true
   }
 
+  /** Ends the body before it has arrived, because others need the memory. */
+  giveWay(): void {
+    this.#end(tooSlowForOthers())
+    this.#options.drop()
+    this.free()
+  }
+
   /** Frees the memory now. The runtime would free it much later, because it does not know that memory is scarce. */
   free(): void {
     this.#isOver = true
     this.#buffer.buffer.transfer(0)
+    this.#buffer = new Uint8Array(0)
   }
 
   #end(read: BodyRead): void {
@@ -223,11 +230,16 @@ const brokenOff = (): BodyRead => ({
   problem: new InvalidJson({ detail: "The body ended before its declared length." }),
 })
 
-const tooManyBodies = (): BodyRead => ({
-  problem: new Overloaded({
-    detail:
-      "The bodies of running requests use too much memory. This limit is fixed. Nothing was written: retry.",
-    retryAfterSeconds: 1,
-    written: "no",
-  }),
+const tooManyBodies = (): BodyRead =>
+  overloaded(
+    "The bodies of running requests use too much memory. This limit is fixed. Nothing was written: retry.",
+  )
+
+const tooSlowForOthers = (): BodyRead =>
+  overloaded(
+    "The body stopped arriving while other bodies needed the memory. Nothing was written: retry, and send it without pauses.",
+  )
+
+const overloaded = (detail: string): BodyRead => ({
+  problem: new Overloaded({ detail, retryAfterSeconds: 1, written: "no" }),
 })

@@ -1,17 +1,22 @@
-// The paths beside the API: health, metrics, the OpenAPI document and the reference page. They also answer while the
+// The paths beside the API: the console, health, metrics, the OpenAPI document and the reference page. They also answer while the
 // service waits for its store or drains.
 import { MethodNotAllowed } from "@punctual/api/Problem"
 import { Effect } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { Engine, type EngineStatus } from "../engine/Engine.ts"
-import { type HttpAnswer, jsonAnswer } from "./HttpAnswer.ts"
+import type { CallerCheck } from "./CallerCheck.ts"
+import { dataHeaders, type HttpAnswer, jsonAnswer } from "./HttpAnswer.ts"
 import { routeMetrics } from "./HttpMetrics.ts"
+import type { HttpRequest } from "./HttpRequest.ts"
+import type { ConsoleRoutes } from "./pages/ConsoleRoutes.ts"
 import { problemResponse } from "./problemResponse.ts"
 import type { Route } from "./Route.ts"
 import type { Reference } from "./reference/Reference.ts"
 
 export interface SiteOptions {
   readonly reference: Reference
+  /** Absent if the pages of the console were not built. */
+  readonly console?: ConsoleRoutes
   readonly isStopping: () => boolean
   /** Other nodes share the store. A node forwards calls for shards that it does not own. */
   readonly isOneOfSeveral?: boolean
@@ -20,7 +25,14 @@ export interface SiteOptions {
   /** Another reason why the service is not ready. */
   readonly whyNotReady?: () => string | undefined
   readonly monotonicMs?: () => number
+  /** Who may call. If it is absent, everyone may. */
+  readonly callerCheck?: CallerCheck
+  /** The metrics need no key. */
+  readonly metricsAreOpen?: boolean
 }
+
+/** Other sites may link to these paths. They show nothing that is secret, and change nothing. */
+export const pagePaths: ReadonlySet<string> = new Set(["/", "/docs", "/docs/", "/docs/api", "/docs/api/"])
 
 /** The keys are paths. */
 export const makeSiteRoutes = (
@@ -62,15 +74,19 @@ export const makeSiteRoutes = (
       run(Effect.andThen(engine.sample, Effect.all([PrometheusMetrics.format(), moreMetrics]))).then(
         (texts): HttpAnswer => ({
           status: 200,
-          headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
+          headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8", ...dataHeaders },
           body: texts.join(""),
         }),
       )
-    const answers: Record<string, () => HttpAnswer | Promise<HttpAnswer>> = {
-      "/": redirectTo("docs/api"),
-      "/health/live": live,
-      "/health/ready": ready,
-      "/metrics": metrics,
+    const { console } = options
+    const answers: Record<string, SiteAnswer> = {
+      "/": redirectTo(console === undefined ? "docs/api" : "console/"),
+      "/health/live": withoutReasons(live, options.callerCheck),
+      "/health/ready": withoutReasons(ready, options.callerCheck),
+      "/metrics": async (request) =>
+        (options.metricsAreOpen === true
+          ? undefined
+          : await options.callerCheck?.whyNot(request, "metrics.read")) ?? metrics(),
       "/openapi.json": reference.openApi,
       "/docs": redirectTo("docs/api"),
       "/docs/": redirectTo("api"),
@@ -80,12 +96,19 @@ export const makeSiteRoutes = (
       "/docs/api.js": reference.script,
       "/docs/api.svg": reference.icon,
     }
-    return new Map(
+    const routes = new Map(
       Object.entries(answers).map(([path, answer]) => [
         path,
         readOnly(path, answer, routeMetrics(path, context)),
       ]),
     )
+    if (console !== undefined) {
+      // One label for all files, because their names change with each version.
+      const metrics = routeMetrics("/console/", context)
+      routes.set("/console", readOnly("/console", redirectTo("console/"), metrics))
+      for (const [path, answer] of console.answers) routes.set(path, readOnly(path, answer, metrics))
+    }
+    return routes
   })
 
 /** The address is relative, because a proxy may serve the service below a path that the service does not know. */
@@ -132,17 +155,25 @@ const whyNotReady = (
   return reasons
 }
 
-const readOnly = (
-  path: string,
-  answer: () => HttpAnswer | Promise<HttpAnswer>,
-  metrics: ReturnType<typeof routeMetrics>,
-): Route => ({
+type SiteAnswer = (request: HttpRequest) => HttpAnswer | Promise<HttpAnswer>
+
+/** A stranger learns only whether the service works, not how it is built. Probes need no more. */
+const withoutReasons =
+  (answer: () => HttpAnswer, callerCheck: CallerCheck | undefined): SiteAnswer =>
+  (request) => {
+    const whole = answer()
+    if (whole.status === 200 || callerCheck === undefined || callerCheck.may(request, "service.read"))
+      return whole
+    return { ...whole, body: JSON.stringify({ status: JSON.parse(String(whole.body)).status }) }
+  }
+
+const readOnly = (path: string, answer: SiteAnswer, metrics: ReturnType<typeof routeMetrics>): Route => ({
   methods: ["GET", "HEAD"],
   handle: async (request) => {
     const startedAt = performance.now()
     const response =
       request.method === "GET" || request.method === "HEAD"
-        ? await answer()
+        ? await answer(request)
         : problemResponse(new MethodNotAllowed({ detail: `Use GET for ${path}.` }), { allow: "GET, HEAD" })
     metrics.answered(response.status, performance.now() - startedAt)
     return response

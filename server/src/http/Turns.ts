@@ -11,27 +11,60 @@ export interface TurnsOptions {
   readonly waitAtMostMs: number
 }
 
+/** Measures the rests. */
+export interface RestClock {
+  readonly nowMs: () => number
+  readonly after: (ms: number, run: () => void) => void
+}
+
+const systemClock: RestClock = {
+  nowMs: () => performance.now(),
+  after: (ms, run) => void setTimeout(run, ms).unref(),
+}
+
 export class Turns {
   readonly #options: TurnsOptions
+  readonly #clock: RestClock
   readonly #deadlines: Deadlines
   /** The waiting pieces of each group. The first group has the next turn. */
   readonly #waiting = new Map<string, Set<() => void>>()
   #waitingCount = 0
   #running = 0
+  #restsUntilMs = 0
 
-  constructor(options: TurnsOptions) {
+  constructor(options: TurnsOptions, clock: RestClock = systemClock) {
     this.#options = options
+    this.#clock = clock
     this.#deadlines = new Deadlines(options.waitAtMostMs)
   }
 
-  /** The result of the work, or of `orElse` if the work had no turn. */
-  async run<A>(group: string, work: () => Promise<A>, orElse: () => A): Promise<A> {
+  /**
+   * The result of the work, or of `orElse` if the work had no turn. The turn lasts longer than the work, so that such work
+   * does not use all time of the thread: all results together rest for the sum of their `restMs`. The rests follow one
+   * another, so that the next pieces begin one by one and not together.
+   */
+  async run<A>(
+    group: string,
+    work: () => Promise<A>,
+    orElse: () => A,
+    restMs: (result: A) => number = () => 0,
+  ): Promise<A> {
     if (!(await this.#begin(group))) return orElse()
+    let waitMs = 0
     try {
-      return await work()
+      const result = await work()
+      waitMs = restMs(result)
+      return result
     } finally {
-      this.#end()
+      if (waitMs < 1) this.#end()
+      else this.#endAfter(waitMs)
     }
+  }
+
+  #endAfter(restMs: number): void {
+    const nowMs = this.#clock.nowMs()
+    this.#restsUntilMs = Math.max(nowMs, this.#restsUntilMs) + restMs
+    this.#clock.after(this.#restsUntilMs - nowMs, () => this.#end())
   }
 
   #begin(group: string): boolean | Promise<boolean> {

@@ -1,5 +1,5 @@
 // Writes a long JSON array without holding the engine's thread for long.
-import { nextTurn } from "./nextTurn.ts"
+import { nextTurn } from "../engine/nextTurn.ts"
 
 /** A list with at most this many items is written at once. */
 const shortItems = 64

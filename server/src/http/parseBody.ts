@@ -2,7 +2,7 @@
 // Between the slices other work of the thread runs.
 import { type ByteSpan, type JsonFault, JsonScan, type ScannedPart } from "@punctual/api/JsonScan"
 import type { JsonScanOptions } from "@punctual/api/JsonScanOptions"
-import { nextTurn } from "./nextTurn.ts"
+import { nextTurn } from "../engine/nextTurn.ts"
 
 export interface JsonBodyOptions extends JsonScanOptions {
   /** If an array has more items, none of them is parsed. */

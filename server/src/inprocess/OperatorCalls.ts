@@ -1,13 +1,17 @@
 // The calls of operators for a program with Punctual inside it: settings of namespaces, the pause of all firing, breakers
-// of failing hosts, and the egress rules.
+// of failing hosts, the egress rules, jobs on many timers, and the audit trail.
 import type {
   Answers,
+  AuditQuestion,
   BreakerReset,
+  BulkName,
+  BulkQuery,
   CallName,
   EgressQuestion,
   NamespaceName,
   NamespaceQuery,
   NamespaceTerms,
+  NewBulk,
   ServicePauseRequest,
   ServiceResumeRequest,
 } from "./Requests.ts"
@@ -41,11 +45,28 @@ export interface EgressOfProgram {
   check(question: EgressQuestion): Promise<Answers["egress.check"]>
 }
 
+export interface AuditOfProgram {
+  /** What operators and this program did, newest first. Send the `nextCursor` of the answer as `cursor`. */
+  list(question?: AuditQuestion): Promise<Answers["audit.list"]>
+}
+
+export interface BulkOfProgram {
+  /** Count the timers first, with the same filter. The job goes on if the program is opened again. */
+  start(job: NewBulk): Promise<Answers["bulk.start"]>
+  get(name: BulkName): Promise<Answers["bulk.get"]>
+  /** Newest first. Send the `nextCursor` of the answer as `cursor`. */
+  list(query?: BulkQuery): Promise<Answers["bulk.list"]>
+  /** What the job has done stays done. */
+  abort(name: BulkName): Promise<Answers["bulk.abort"]>
+}
+
 export interface OperatorCalls {
   readonly namespaces: NamespacesOfProgram
   readonly service: ServiceOfProgram
   readonly breakers: BreakersOfProgram
   readonly egress: EgressOfProgram
+  readonly audit: AuditOfProgram
+  readonly bulk: BulkOfProgram
 }
 
 type Ask = <Name extends CallName>(name: Name, request: unknown) => Promise<Answers[Name]>
@@ -68,4 +89,11 @@ export const operatorCalls = (ask: Ask): OperatorCalls => ({
     reset: (request) => ask("breakers.reset", request),
   },
   egress: { check: (question) => ask("egress.check", question) },
+  audit: { list: (question = {}) => ask("audit.list", question) },
+  bulk: {
+    start: (job) => ask("bulk.start", job),
+    get: (name) => ask("bulk.get", name),
+    list: (query = {}) => ask("bulk.list", query),
+    abort: (name) => ask("bulk.abort", name),
+  },
 })

@@ -1,18 +1,18 @@
 // Calls of the contract for a program. The schemas that check the body of an HTTP request also check the plain object
 // of a program, and the same calls carry it out. So a program and HTTP accept and refuse the same requests in the same
 // words.
-import type { Action } from "@punctual/api/CallTerms"
+import type { NeededAction } from "@punctual/api/CallTerms"
 import { contractEndpoints } from "@punctual/api/contractEndpoints"
 import { invalidField, invalidRequest } from "@punctual/api/invalidRequest"
 import type { Limits } from "@punctual/api/Limits"
 import { InvalidRequest, type Problem, toProblemDocument } from "@punctual/api/Problem"
+import { ownProgram } from "@punctual/door/Caller"
 import { Effect, Result, type SchemaIssue } from "effect"
 import type { AnswerOf, ByEndpoint, Call } from "../calls/Call.ts"
-import { anonymous } from "../calls/Caller.ts"
 import { type Calls, callOf } from "../calls/Calls.ts"
 import { unanswered, usualAnswerMs } from "../calls/problemOf.ts"
 import type { PayloadForm } from "./PayloadForm.ts"
-import { type Answers, type CallName, instantFields } from "./Requests.ts"
+import { type Answers, type CallName, instantFields, plainFields } from "./Requests.ts"
 import { shownTimer } from "./shownTimer.ts"
 
 export interface ProgramCallsParts {
@@ -29,7 +29,7 @@ interface ProgramCall {
   readonly show: (answer: unknown) => unknown
   /** The call declares its own time limit and ends by itself. */
   readonly endsByItself: boolean
-  readonly action: Action
+  readonly action: NeededAction
 }
 
 export class ProgramCalls {
@@ -67,7 +67,7 @@ export class ProgramCalls {
       const decoded = asked.decode(input)
       if (Result.isFailure(decoded)) return Effect.fail(invalidRequest(decoded.failure))
       const answer = Effect.map(
-        asked.call({ body: decoded.success, caller: anonymous, receivedAt: this.#now() }),
+        asked.call({ body: decoded.success, caller: ownProgram, receivedAt: this.#now() }),
         // The result has the type that the contract defines for this call.
         (answered) => asked.show(answered) as Answers[Name],
       )
@@ -140,6 +140,10 @@ const timerShows = (payloads: PayloadForm): { readonly timers: Shows<Calls["time
       ...(examined === undefined ? {} : { examined }),
       ...(nextCursor === undefined ? {} : { nextCursor }),
     }),
+    lives: ({ lives, nextCursor }) => ({
+      lives: lives.map((timer) => shownTimer(timer, payloads)),
+      ...(nextCursor === undefined ? {} : { nextCursor }),
+    }),
   },
 })
 
@@ -165,12 +169,13 @@ const withDates = (value: unknown): unknown => {
       field,
       isInstantField(field) && typeof inner === "string"
         ? new Date(inner)
-        : // A target has headers, and those are the caller's own.
-          field === "onDead"
+        : isPlainField(field)
           ? inner
           : withDates(inner),
     ]),
   )
 }
+
+const isPlainField = (field: string): boolean => (plainFields as ReadonlyArray<string>).includes(field)
 
 const isInstantField = (field: string): boolean => (instantFields as ReadonlyArray<string>).includes(field)

@@ -12,10 +12,15 @@ import { defaultLimits } from "@punctual/api/Limits"
 import { Namespace } from "@punctual/api/Namespace"
 import { Internal, OwnerUnavailable } from "@punctual/api/Problem"
 import { Cause, Effect, Exit, Layer, ManagedRuntime, Option, Result, Schema } from "effect"
+import { BulkJobs } from "../bulk/BulkJobs.ts"
+import { startersWithoutKeys } from "../bulk/Starters.ts"
+import { auditLayer } from "../calls/auditLayer.ts"
 import { makeCalls } from "../calls/Calls.ts"
 import { type HandlerDeliverer, makeHandlerDeliverer } from "../deliverers/handler/HandlerDeliverer.ts"
 import { makeWebhookDeliverer } from "../deliverers/webhook/WebhookDeliverer.ts"
 import type { Target } from "../domain/Timer.ts"
+import { ActivityLog } from "../engine/activity/ActivityLog.ts"
+import { defaultCensusLimits } from "../engine/census/Census.ts"
 import { defaultEngineOptions, Engine } from "../engine/Engine.ts"
 import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import { type Deliverer, Deliverers } from "../ports/Deliverer.ts"
@@ -29,7 +34,9 @@ import { allStores } from "../stores/all.ts"
 import { ClockWatch } from "../stores/ClockWatch.ts"
 import { HandlerScope } from "./HandlerScope.ts"
 import {
+  type AuditOfProgram,
   type BreakersOfProgram,
+  type BulkOfProgram,
   type EgressOfProgram,
   type NamespacesOfProgram,
   operatorCalls,
@@ -40,10 +47,13 @@ import { ProgramCalls } from "./ProgramCalls.ts"
 import { PunctualError } from "./PunctualError.ts"
 import { type OpenTerms, type PunctualOptions, readOptions } from "./PunctualOptions.ts"
 import type {
+  ActivityQuestion,
   Answers,
   CallName,
   ClockMove,
   DeadTimers,
+  HistogramQuestion,
+  LivesQuery,
   NewTimer,
   TimerCancel,
   TimerChange,
@@ -56,7 +66,9 @@ import { deliverTo, type TimerHandler } from "./TimerHandler.ts"
 import { untilAlone } from "./untilAlone.ts"
 
 export type {
+  AuditOfProgram,
   BreakersOfProgram,
+  BulkOfProgram,
   EgressOfProgram,
   NamespacesOfProgram,
   ServiceOfProgram,
@@ -65,13 +77,19 @@ export { PunctualError } from "./PunctualError.ts"
 export type { PunctualOptions } from "./PunctualOptions.ts"
 export type {
   Answers,
+  AuditQuestion,
   BreakerReset,
+  BulkName,
+  BulkQuery,
   ClockMove,
   DeadTimers,
   EgressQuestion,
+  HistogramQuestion,
+  LivesQuery,
   NamespaceName,
   NamespaceQuery,
   NamespaceTerms,
+  NewBulk,
   NewTimer,
   ServicePauseRequest,
   ServiceResumeRequest,
@@ -101,18 +119,22 @@ export class Punctual implements AsyncDisposable {
   readonly service: ServiceOfProgram
   readonly breakers: BreakersOfProgram
   readonly egress: EgressOfProgram
+  readonly audit: AuditOfProgram
+  readonly bulk: BulkOfProgram
   readonly #opened: Opened
   #closing: Promise<void> | undefined
 
   private constructor(opened: Opened) {
     this.#opened = opened
-    const { namespaces, service, breakers, egress } = operatorCalls((name, request) =>
+    const { namespaces, service, breakers, egress, audit, bulk } = operatorCalls((name, request) =>
       this.#ask(name, request),
     )
     this.namespaces = namespaces
     this.service = service
     this.breakers = breakers
     this.egress = egress
+    this.audit = audit
+    this.bulk = bulk
   }
 
   /**
@@ -181,6 +203,21 @@ export class Punctual implements AsyncDisposable {
   /** Counting stops at a limit. Then `capped` is true. */
   count(query: TimerCount): Promise<Answers["timers.count"]> {
     return this.#ask("timers.count", query)
+  }
+
+  /** How many timers there are in each part of a span of time. Very many are estimated. */
+  histogram(question: HistogramQuestion): Promise<Answers["timers.histogram"]> {
+    return this.#ask("timers.histogram", question)
+  }
+
+  /** One page of all lives of a key that the store still has, latest first. */
+  lives(query: LivesQuery): Promise<Answers["timers.lives"]> {
+    return this.#ask("timers.lives", query)
+  }
+
+  /** How much happened, and how late attempts were, over time. */
+  activity(question: ActivityQuestion): Promise<Answers["timers.activity"]> {
+    return this.#ask("timers.activity", question)
   }
 
   /** Makes dead letters due now, with all their attempts. Repeat the call while the answer has `more`. */
@@ -299,13 +336,17 @@ const layerOf = (terms: OpenTerms, handlers: HandlerDeliverer) => {
     ownership: { ...defaultEngineOptions.ownership, node },
     historyRetentionMs: terms.historyRetention,
     maxPendingByDefault: Number(settings.maxPendingPerNamespace.byDefault),
+    census: defaultCensusLimits,
     onBroken: (message: string) => terms.onFatal(failed(`the engine has failed: ${message}`)),
   }
-  return Engine.layer(engine).pipe(
+  return BulkJobs.layer(Effect.succeed(startersWithoutKeys)).pipe(
+    Layer.provideMerge(ActivityLog.layer({ retentionMs: terms.historyRetention })),
+    Layer.provideMerge(Engine.layer(engine)),
     Layer.provideMerge(deliverersLayer(terms, handlers)),
     Layer.provideMerge(
       NamespaceDirectory.layer({ secretKeys: terms.secretKey, keyFile: terms.store.sealingKey }),
     ),
+    Layer.provideMerge(auditLayer(terms.auditRetention)),
     Layer.provideMerge(clockLayer(terms)),
     Layer.provideMerge(ClockWatch.layer.pipe(Layer.provide(WallClock.system))),
     Layer.provideMerge(aloneLayer(terms, node)),

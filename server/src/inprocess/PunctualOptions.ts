@@ -4,7 +4,8 @@ import type { FieldError } from "@punctual/api/Problem"
 import { formsOf, type Parsed, parseUrl } from "../ports/Adapter.ts"
 import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"
 import type { LogLevelName } from "../program/Logs.ts"
-import { duration, settings } from "../settings/Settings.ts"
+import { duration } from "../settings/Setting.ts"
+import { settings } from "../settings/Settings.ts"
 import { parsePayloadForm } from "./PayloadForm.ts"
 import { PunctualError } from "./PunctualError.ts"
 
@@ -25,6 +26,8 @@ export interface PunctualOptions {
   readonly shards?: number
   /** How long finished timers are kept (default `7d`). */
   readonly historyRetention?: string
+  /** How long records of what operators did are kept (default `90d`). */
+  readonly auditRetention?: string
   /** Which addresses webhooks may reach: `open` (the default) or a list such as `public,private,*.internal`. */
   readonly egress?: string
   /** The key that seals webhook secrets; see TIMER_SECRET_KEY. On SQLite the default is the key beside the file. */
@@ -56,6 +59,7 @@ const readers = {
   payloads: [parsePayloadForm, "value"],
   shards: [settings.shards.parse, settings.shards.byDefault],
   historyRetention: [settings.historyRetentionMs.parse, settings.historyRetentionMs.byDefault],
+  auditRetention: [settings.auditRetentionMs.parse, settings.auditRetentionMs.byDefault],
   egress: [settings.egress.parse, "open"],
   secretKey: [secretKeys, ""],
   handlerTimeout: [duration(1, hourMs), "15s"],

@@ -36,7 +36,7 @@ export const egressRemark = (
     const check = (target: TargetCount) =>
       Effect.map(gate.check(target.url), (report) => {
         // A name that cannot be resolved here may be known to the service, so it is not counted as refused.
-        const isRefused = report?.isAllowed === false && report.addresses.length > 0
+        const isRefused = report?.isAllowed === false && report.isKnown
         if (isRefused || isRefusedByName(gate, target.url)) refused.push(target)
       })
     yield* Effect.forEach(targets, check, { concurrency: checksAtOnce, discard: true }).pipe(

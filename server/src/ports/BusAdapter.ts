@@ -14,6 +14,9 @@ export interface BusTerms {
    * A PEM file with the authority that signed the broker's certificate. Without it, the system's authorities are used.
    */
   readonly caFile?: string
+  /** PEM files with the certificate of this client and its private key, if the broker wants one. */
+  readonly certFile?: string
+  readonly keyFile?: string
   /** The replicas of the stream, when the service creates it. */
   readonly replicas: number
   /** The operator states that the server syncs every write. */

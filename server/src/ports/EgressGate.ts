@@ -21,7 +21,10 @@ export interface EgressReport {
   /** The entry of the rules that allows it. */
   readonly entry?: string
   readonly reason: string
-  /** The addresses of the host; empty if it cannot be resolved. */
+  /**
+   * The address in the URL, or the allowed addresses of its host. Refused addresses that a lookup found are not shown:
+   * callers could learn the addresses of a network that they cannot see.
+   */
   readonly addresses: ReadonlyArray<JudgedAddress>
 }
 

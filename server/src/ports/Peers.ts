@@ -21,6 +21,8 @@ import type { Cancel, Change, Discard, Put, Replay, Schedule, WriteAnswer } from
 export interface PeerNode {
   readonly node: string
   readonly address: string
+  /** The node runs a release that does not sign calls, and recognises other nodes only by the secret itself. */
+  readonly lacksSignatures?: true
 }
 
 /** The items that may be forwarded. Outcomes and records belong to the owner. The owner fills in `inFlight`. */

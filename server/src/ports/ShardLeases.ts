@@ -39,10 +39,12 @@ export interface Member {
   readonly process: string
   /** The node is draining, so no shard is assigned to it any more. */
   readonly isLeaving: boolean
+  /** A release that does not sign calls between nodes wrote the entry. */
+  readonly lacksSignatures?: true
 }
 
-/** What a node says about itself. The store adds the beat and the process. */
-export type Announcement = Omit<Member, "beat" | "process">
+/** What a node says about itself. The store adds the rest. */
+export type Announcement = Omit<Member, "beat" | "process" | "lacksSignatures">
 
 /** Identifies one beat of one process. */
 export type SeenBeat = Pick<Member, "node" | "process" | "beat">

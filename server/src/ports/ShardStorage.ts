@@ -19,7 +19,8 @@
 //    (StoreError) has an unknown result. Each commit of a call succeeds or fails on its own.
 //  - Neighbours: a change that the database cannot store is in `refused`, and the others are executed.
 //  - Order of reads: `due` pages are in (fireAt, fireId) order, `scan` pages in the order that the query names, ids and
-//    names by their UTF-8 bytes. A page is short only if it is the last.
+//    names by their UTF-8 bytes. A page is short only if it is the last. A page of `due` can also end because of its
+//    bytes, and says whether it is the last (TimerStore.ts).
 //  - Damage: a row whose texts (spec, attempts) cannot be decoded is read like any other, at its place in every order,
 //    with a spec that is `unreadable` (stores/SpecText.ts). Its columns are trusted.
 //  - Payloads are bytes and are read back unchanged. A change that keeps the payload neither reads nor writes it.
@@ -42,7 +43,7 @@ import type {
 } from "../domain/Timer.ts"
 import type { NamedLife } from "../domain/WriteItem.ts"
 import type { WordChange } from "../domain/words.ts"
-import type { DueQuery, StoreError } from "./TimerStore.ts"
+import type { DuePage, DueQuery, StoreError } from "./TimerStore.ts"
 
 /** A key to look at, and the finished lives to read beside its last one. */
 export interface Look {
@@ -188,7 +189,7 @@ export class ShardStorage extends Context.Service<
       shard: number,
       timers: ReadonlyArray<Timer>,
     ) => Effect.Effect<ReadonlyArray<Inserted>, StoreError>
-    due(query: DueQuery): Effect.Effect<ReadonlyArray<Timer>, StoreError>
+    due(query: DueQuery): Effect.Effect<DuePage, StoreError>
     dueHeads(query: DueQuery): Effect.Effect<ReadonlyArray<TimerHead>, StoreError>
     /** One page for each scan, in the order of the scans. */
     scan(scans: ReadonlyArray<Scan>): Effect.Effect<ReadonlyArray<ReadonlyArray<ScannedHead>>, StoreError>

@@ -51,6 +51,11 @@ export interface StoreChoice {
   readonly offline: Ability<(opening: StoreOpening) => StoreLayer>
   /** Reads everything that the store contains, for export. */
   readonly archive: StoreAbility<TimerArchive>
+  /**
+   * Opens only the documents, while services may run on the store. It fails if there is no store, and if its schema is
+   * older than the program's.
+   */
+  readonly documents: StoreAbility<Documents["Service"]>
   readonly doctor: StoreAbility<StoreExamination>
   /** A copy of the whole store in a file. */
   readonly backup: StoreAbility<StoreCopies>

@@ -2,7 +2,9 @@
 // domain/decide.ts decides what an item does, once for all stores (stores/DecidingStore.ts).
 //
 // Laws, which testkit/TimerStore.suite.ts checks for every adapter:
-//  - Order: `due` pages are in (fireAt, fireId) order, the engine's order. A page is short only if it is the last.
+//  - Order: `due` pages are in (fireAt, fireId) order, the engine's order. A page of heads is short only if it is the
+//    last. A page of timers also ends with the timer that brings it to `duePageBytes`, and says whether it is the last.
+//    A page that is not the last has at least one timer.
 //  - Durability: an answered write survives a kill of the process.
 //  - Fence: a batch under an epoch that is not the shard's current one changes nothing and is answered with
 //    `ownershipLost`. The fence conflicts with a claim: if a claim commits between check and commit, one of the two
@@ -57,7 +59,15 @@ export interface ShardBatch {
 }
 
 export type BatchAnswer =
-  | { readonly result: "written"; readonly answers: ReadonlyArray<WriteAnswer> }
+  | {
+      readonly result: "written"
+      readonly answers: ReadonlyArray<WriteAnswer>
+      /**
+       * By the index of an item: the place of the pending row that the item replaced or removed. Outcomes are not among
+       * them, because they name the row themselves. Absent if there is none.
+       */
+      readonly vacated?: ReadonlyMap<number, Cursor>
+    }
   | { readonly result: "ownershipLost" | "overtaken" }
 
 export interface DueQuery {
@@ -71,12 +81,24 @@ export interface DueQuery {
   readonly except?: ReadonlyArray<string>
 }
 
+/**
+ * A page of due timers ends when its payloads and texts have this many bytes. Without this limit a page of large timers
+ * would hold the engine's thread for seconds, and take hundreds of megabytes.
+ */
+export const duePageBytes = 2 * 1024 * 1024
+
+export interface DuePage {
+  readonly timers: ReadonlyArray<Timer>
+  /** The query matches no timer beyond this page. If false, there may be more. */
+  readonly isLast: boolean
+}
+
 /** Both bounds apply to fireAt for pending timers, and to finishedAt for finished lives. */
 export interface ListFilter {
   readonly inclusiveFromMs?: number
   readonly exclusiveUntilMs?: number
   readonly idPrefix?: string
-  /** Only this id, with its lives in the order of their revisions. Used instead of a prefix. */
+  /** Only this id, with its lives in the order of their revisions, also over several states. Used instead of a prefix. */
   readonly timerId?: string
   readonly correlationId?: string
   /** Only timers and lives with this tag. */
@@ -134,6 +156,23 @@ export interface Counted {
   readonly examined?: number
 }
 
+/** Counts rows by time, in equal parts of the span between the two bounds. */
+export interface HistogramQuery extends ListFilter, ListScope {
+  readonly inclusiveFromMs: number
+  readonly exclusiveUntilMs: number
+  readonly buckets: number
+}
+
+/** `capped`: counting stopped at the limit of examined rows. */
+export interface CountedBuckets {
+  /** As many as the query asks for. */
+  readonly counts: ReadonlyArray<number>
+  readonly examined: number
+  readonly capped: boolean
+  /** Only if counting stopped: all rows before this instant are counted. Absent if rows were read by id. */
+  readonly exclusiveCountedUntilMs?: number
+}
+
 export type Listed =
   | { readonly state: "pending"; readonly timer: Timer }
   | { readonly state: FinishedState; readonly life: FinishedLife }
@@ -164,7 +203,7 @@ export class TimerStore extends Context.Service<
     open(shard: number, epoch: number): Effect.Effect<void, StoreError>
     /** Writes all batches in one commit, or in as few as the store can. At most one batch for each shard. */
     write(batches: ReadonlyArray<ShardBatch>): Effect.Effect<ReadonlyArray<BatchAnswer>, StoreError>
-    due(query: DueQuery): Effect.Effect<ReadonlyArray<Timer>, StoreError>
+    due(query: DueQuery): Effect.Effect<DuePage, StoreError>
     dueHeads(query: DueQuery): Effect.Effect<ReadonlyArray<TimerHead>, StoreError>
     /**
      * Inserts without a fence, for a shard without a reachable owner. Stores each put whose key is unknown, and
@@ -180,6 +219,8 @@ export class TimerStore extends Context.Service<
     list(query: ListQuery): Effect.Effect<ListPage, StoreError | InvalidCursor>
     /** Counts up to `limit`. If there are more, `capped` is true. */
     count(query: CountQuery): Effect.Effect<Counted, StoreError>
+    /** Counts by time. It examines a limited number of rows, those with the earliest times first. */
+    histogram(query: HistogramQuery): Effect.Effect<CountedBuckets, StoreError>
     /**
      * The names of namespaces that have pending timers, history or dead letters, sorted bytewise, without those that
      * begin with `_`.

@@ -3,27 +3,27 @@
 // in force, so a name that is close to a known one is refused. Other unknown names only cause a warning, because
 // orchestrators inject some.
 import { readFileSync } from "node:fs"
-import { isIP } from "node:net"
 import { defaultLimits, type Limits } from "@punctual/api/Limits"
+import { isLoopbackHost } from "@punctual/door/hostAndPort"
 import type { EgressRules } from "../deliverers/webhook/Egress.ts"
-import { formsOf, orOf, type Parsed } from "../ports/Adapter.ts"
+import type { Parsed } from "../ports/Adapter.ts"
 import type { BusChoice, BusTerms } from "../ports/BusAdapter.ts"
 import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"
+import { type BrokerValues, brokerContradictions, brokerTermsOf } from "./brokerTerms.ts"
+import { clusterContradictions, clusterWarnings } from "./clusterContradictions.ts"
 import { beyondRuntime, type DeliverySlots, deliverySlotsOf } from "./deliverySlotsOf.ts"
-import { isUnspecified, makeSecret, type NodeAddress } from "./NodeIdentity.ts"
+import { type DoorChoice, doorOf, tlsContradictions } from "./doorOf.ts"
+import type { NodeAddress } from "./NodeIdentity.ts"
 import { nearestName } from "./nearestName.ts"
 import { problemText } from "./problemText.ts"
+import type { Setting } from "./Setting.ts"
 import {
   type Adapters,
-  brokerUrlName,
   configFileName,
   limitSettings,
-  type Setting,
   type Settings,
   settingNames,
-  settings,
   settingsOf,
-  storeUrlName,
 } from "./Settings.ts"
 import { type SecretFiles, type SecretSetting, withSecretFiles } from "./secretFiles.ts"
 
@@ -34,24 +34,31 @@ type Parsings = {
 }
 
 /** Settings that may stay unset, because their defaults cannot be written as text. */
-const open = ["brokerCaFile", "nodeAddress", "clusterSecret", "secretKeys", "nodeName"] as const
+const open = [
+  "brokerCaFile",
+  "brokerCertFile",
+  "brokerKeyFile",
+  "nodeAddress",
+  "clusterSecret",
+  "secretKeys",
+  "nodeName",
+  "adminKeyFile",
+  "trustedProxies",
+  "tlsCertFile",
+  "tlsKeyFile",
+  "tlsCaFile",
+] as const
 
 type Open = (typeof open)[number]
 
 type Values = Omit<Parsings, Open> & { readonly [key in Open]?: Parsings[key] | undefined }
 
-type BrokerValues = Pick<
+export type DoorValues = Pick<
   Values,
-  | "brokerUrl"
-  | "brokerCaFile"
-  | "brokerReplicas"
-  | "brokerSync"
-  | "brokerStream"
-  | "brokerPrefix"
-  | "brokerSubjects"
+  "httpHost" | "nodeAddress" | "httpHosts" | "corsOrigins" | "trustedProxies" | "tlsCertFile" | "tlsKeyFile"
 >
 
-type ClusterValues = Pick<Values, "storeUrl" | "nodeAddress" | "clusterSecret" | "httpHost" | "clock">
+export type ClusterValues = Pick<Values, "storeUrl" | "nodeAddress" | "clusterSecret" | "httpHost" | "clock">
 
 export interface Configuration
   extends Omit<
@@ -63,6 +70,7 @@ export interface Configuration
     | "maxInFlight"
     | "slowSharePercent"
     | keyof BrokerValues
+    | Exclude<keyof DoorValues, "httpHost">
   > {
   readonly store: StoreChoice
   /** Only present if several nodes can share the store. */
@@ -71,6 +79,7 @@ export interface Configuration
   readonly brokerTerms: BusTerms
   readonly limits: Limits
   readonly slots: DeliverySlots
+  readonly door: DoorChoice
 }
 
 export interface ClusterChoice {
@@ -88,6 +97,8 @@ export type ConfigurationRead =
       readonly warnings: ReadonlyArray<string>
       /** Every setting in force, and the limits that were set, for the log. */
       readonly effective: Readonly<Record<string, string>>
+      /** The names of those that an operator set. The others have their defaults. */
+      readonly given: ReadonlySet<string>
     }
   /** One sentence for each problem. */
   | { readonly problems: ReadonlyArray<string> }
@@ -95,7 +106,7 @@ export type ConfigurationRead =
 export const readConfiguration = (environment: Environment, adapters: Adapters): ConfigurationRead => {
   const table = settingsOf(adapters)
   const problems: Array<string> = []
-  const { texts, files } = textsOf(environment, problems)
+  const { texts, files } = settingTexts(environment, problems)
   const warnings = judgeNames(texts, problems)
   const effective: Record<string, string> = {}
 
@@ -138,18 +149,21 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
   }
   if (problems.length === 0) {
     problems.push(...contradictionsOf(limits))
-    problems.push(...brokerContradictions(values as BrokerValues, adapters))
+    problems.push(...brokerContradictions(values as Values, adapters))
     problems.push(...clusterContradictions(values as ClusterValues, adapters))
     problems.push(...beyondRuntime(values as Values, environment))
+    problems.push(...tlsContradictions(values as DoorValues))
   }
   if (problems.length > 0) return { problems }
 
   // Every key of the table has been read by its own parser, and none has failed.
   const { storeUrl, databasePath: _, nodeAddress, clusterSecret, ...others } = values as Values
-  const { brokerUrl, brokerCaFile, brokerReplicas, brokerSync, ...moreOthers } = others
-  const { brokerStream, brokerPrefix, brokerSubjects, maxInFlight, slowSharePercent, ...rest } = moreOthers
-  const ofStream = { brokerStream, brokerPrefix, brokerSubjects }
-  const brokerTerms = termsOf({ brokerCaFile, brokerReplicas, brokerSync, ...ofStream })
+  const { brokerUrl, brokerCaFile, brokerCertFile, brokerKeyFile, ...moreOthers } = others
+  const { brokerReplicas, brokerSync, brokerStream, brokerPrefix, brokerSubjects, ...evenMore } = moreOthers
+  const { maxInFlight, slowSharePercent, httpHosts: _hosts, corsOrigins: _origins, ...beside } = evenMore
+  const { trustedProxies: _proxies, tlsCertFile: _cert, tlsKeyFile: _key, ...rest } = beside
+  const ofStream = { brokerReplicas, brokerSync, brokerStream, brokerPrefix, brokerSubjects }
+  const brokerTerms = brokerTermsOf({ brokerCaFile, brokerCertFile, brokerKeyFile, ...ofStream })
   const cluster =
     storeUrl.adapter.isShared && clusterSecret !== undefined
       ? { cluster: { address: nodeAddress ?? { host: rest.httpHost }, secret: clusterSecret } }
@@ -164,9 +178,11 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
       brokerTerms,
       limits,
       slots: slots.slots,
+      door: doorOf(values as DoorValues),
     },
     warnings: [...warnings, ...clusterWarnings(values as ClusterValues), ...slots.warnings],
     effective,
+    given: new Set(Object.keys(effective).filter((name) => texts[name] !== undefined)),
   }
 }
 
@@ -205,7 +221,7 @@ export const readStore = (
     }
   | { readonly problems: ReadonlyArray<string> } => {
   const problems: Array<string> = []
-  const { texts, files } = textsOf(environment, problems, [
+  const { texts, files } = settingTexts(environment, problems, [
     ...(byFlag === undefined ? (["TIMER_STORE_URL"] as const) : []),
     ...(usesKeys ? (["TIMER_SECRET_KEY"] as const) : []),
   ])
@@ -288,7 +304,7 @@ const readConfigFile = (fileName: string | undefined, problems: Array<string>): 
 }
 
 /** The texts of all settings. The environment overrides the file. */
-const textsOf = (
+export const settingTexts = (
   environment: Environment,
   problems: Array<string>,
   secrets?: ReadonlyArray<SecretSetting>,
@@ -333,93 +349,5 @@ const contradictionsOf = (limits: Limits): ReadonlyArray<string> => {
     .map(([lower, upper]) => `${nameOf(lower)} must not be greater than ${nameOf(upper)}.`)
 }
 
-/** A setting without an effect is refused, because the user expects one. */
-const brokerContradictions = (values: BrokerValues, adapters: Adapters): ReadonlyArray<string> => {
-  const { brokerUrl, brokerCaFile } = values
-  const found: Array<string> = []
-  if (brokerCaFile !== undefined && !brokerUrl.obeys.has("caFile")) {
-    const forms = adapters.buses.flatMap(({ tlsForm }) => (tlsForm === undefined ? [] : [tlsForm]))
-    found.push(
-      `${settings.brokerCaFile.name} only works with a broker over TLS: set ${brokerUrlName} to ${orOf(forms)}, or remove the setting.`,
-    )
-  }
-  const others = adapters.buses.filter(({ isShared }) => isShared)
-  const ofStream = `but ${brokerUrlName} is ${brokerUrl.shown}, where it has no effect: set ${brokerUrlName} to a broker, such as ${formsOf(others)}, or remove the setting.`
-  for (const [term, key] of brokerOnly) {
-    const { name, byDefault } = settings[key]
-    if (!brokerUrl.obeys.has(term) && String(values[key]) !== byDefault) {
-      found.push(`${name} is ${values[key]}, ${ofStream}`)
-    }
-  }
-  return found
-}
-
-/** The settings that only affect a broker, with their terms. */
-const brokerOnly = [
-  ["replicas", "brokerReplicas"],
-  ["isSynced", "brokerSync"],
-  ["stream", "brokerStream"],
-  ["prefix", "brokerPrefix"],
-  ["subjects", "brokerSubjects"],
-] as const
-
-/** Cluster settings have no effect on a single node, and a cluster requires them. */
-const clusterContradictions = (values: ClusterValues, adapters: Adapters): ReadonlyArray<string> => {
-  const { storeUrl, nodeAddress, clusterSecret, httpHost, clock } = values
-  const [shared, single] = [true, false].map((isShared) =>
-    formsOf(adapters.stores.filter((adapter) => adapter.isShared === isShared)),
-  )
-  const names = {
-    store: storeUrlName,
-    address: settings.nodeAddress.name,
-    secret: settings.clusterSecret.name,
-  }
-  if (!storeUrl.adapter.isShared) {
-    return [
-      ...(nodeAddress === undefined ? [] : [names.address]),
-      ...(clusterSecret === undefined ? [] : [names.secret]),
-    ].map(
-      (name) =>
-        `${name} only works with a store that nodes share, and this store is ${storeUrl.adapter.name}: set ${names.store} to ${shared}, or remove the setting.`,
-    )
-  }
-  const found: Array<string> = []
-  if (clock.kind === "manual") {
-    found.push(
-      `${settings.clock.name} is manual, but nodes that share a store would disagree on the time: set ${names.store} to ${single}, or use the system's clock.`,
-    )
-  }
-  if (clusterSecret === undefined) {
-    found.push(
-      `${names.secret} is missing: nodes that share a store recognise each other by this secret. Create one with ${makeSecret}, and set it on all nodes.`,
-    )
-  }
-  if (nodeAddress === undefined && isUnspecified(httpHost)) {
-    found.push(
-      `${names.address} is missing: ${settings.httpHost.name} is ${httpHost}, an address that other nodes cannot connect to. Set ${names.address} to this machine's own address, such as 10.0.0.11:8080.`,
-    )
-  }
-  return found
-}
-
-const clusterWarnings = ({ storeUrl, nodeAddress, httpHost }: ClusterValues): ReadonlyArray<string> =>
-  storeUrl.adapter.isShared && isLoopback(nodeAddress?.host ?? httpHost)
-    ? [
-        `other nodes are told to reach this one at ${nodeAddress?.host ?? httpHost}, which only works on this machine: set ${settings.nodeAddress.name} if other nodes run on other machines.`,
-      ]
-    : []
-
-const termsOf = (values: Omit<BrokerValues, "brokerUrl">): BusTerms => ({
-  ...(values.brokerCaFile === undefined ? {} : { caFile: values.brokerCaFile }),
-  replicas: values.brokerReplicas,
-  isSynced: values.brokerSync === "always",
-  stream: values.brokerStream,
-  prefix: values.brokerPrefix,
-  subjects: values.brokerSubjects,
-})
-
 /** The default for what callbacks may reach depends on who can reach the service. */
-const egressDefault = (httpHost: string): "open" | "public" => (isLoopback(httpHost) ? "open" : "public")
-
-const isLoopback = (host: string): boolean =>
-  host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."))
+const egressDefault = (httpHost: string): "open" | "public" => (isLoopbackHost(httpHost) ? "open" : "public")

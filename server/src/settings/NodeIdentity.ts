@@ -38,10 +38,13 @@ export const isUnspecified = (host: string): boolean => {
   return URL.canParse(url) && unspecified.has(new URL(url).hostname)
 }
 
-/** The URL under which other nodes call it. */
-export const nodeUrl = (address: NodeAddress, listeningPort: number): string => {
-  const { host, port = listeningPort } = address
-  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`
+/** The URL under which other nodes call it. It has the scheme that the node itself speaks. */
+export const nodeUrl = (
+  address: NodeAddress,
+  listening: { readonly port: number; readonly url: string },
+): string => {
+  const { host, port = listening.port } = address
+  return `${new URL(listening.url).protocol}//${isIPv6(host) ? `[${host}]` : host}:${port}`
 }
 
 const secretCharsMin = 16

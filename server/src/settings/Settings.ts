@@ -1,19 +1,20 @@
 // Every setting of the service: its name, its default and its allowed values. Validation, `--help` and the log of
 // effective values all use this one table, so that they cannot differ.
-import { X509Certificate } from "node:crypto"
-import { readFileSync } from "node:fs"
-import { resolve } from "node:path"
-import { formatDuration, parseDuration } from "@punctual/api/DurationMs"
+import { formatDuration } from "@punctual/api/DurationMs"
 import { parseInstant, whyNoInstant } from "@punctual/api/Instant"
 import { defaultLimits, type Limits, limitSettingName } from "@punctual/api/Limits"
 import { Result } from "effect"
 import { type EgressRules, parseEgress } from "../deliverers/webhook/Egress.ts"
-import { formLines, orOf, type Parsed, parseUrl, urlShown } from "../ports/Adapter.ts"
+import { formLines, type Parsed, parseUrl, urlShown } from "../ports/Adapter.ts"
 import type { BusAdapter } from "../ports/BusAdapter.ts"
+import { readCertificate, readPrivateKey } from "../ports/pemFiles.ts"
 import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"
 import { type LogLevelName, logLevels } from "../program/Logs.ts"
+import { accessSettings } from "./accessSettings.ts"
+import { doorSettings } from "./doorSettings.ts"
 import { parseClusterSecret, parseNodeAddress, parseNodeName } from "./NodeIdentity.ts"
 import { parseDnsServers } from "./parseDnsServers.ts"
+import { duration, pemFile, type Setting, setting, wholeNumber } from "./Setting.ts"
 import { secretFileNames } from "./secretFiles.ts"
 
 /** The stores and buses to choose from. */
@@ -22,64 +23,14 @@ export interface Adapters {
   readonly buses: ReadonlyArray<BusAdapter>
 }
 
-export interface Setting<A> {
-  readonly name: string
-  /** As an operator would write it; shown in the help. */
-  readonly byDefault: string
-  readonly meaning: string
-  readonly parse: (text: string) => Parsed<A>
-  /** The value for a log or a message, without credentials. */
-  readonly shown: (text: string) => string
-}
-
-const setting = <A>(
-  name: string,
-  byDefault: string,
-  meaning: string,
-  parse: (text: string) => Parsed<A>,
-  shown = withoutCredentials,
-): Setting<A> => ({ name, byDefault, meaning, parse, shown })
-
-/** A password in a URL must not appear in a log, not even for a setting that should have none. */
-const withoutCredentials = (text: string): string => text.replace(/:\/\/.*@/s, "://…@")
-
-/** A whole number from `min` to `max`, both included. `why` ends the sentence if the bound needs a reason. */
-export const wholeNumber =
-  (min: number, max: number, why = "") =>
-  (text: string): Parsed<number> => {
-    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
-    return value >= min && value <= max
-      ? { value }
-      : { problem: `must be a whole number from ${min} to ${max}${why}` }
-  }
-
-/** A duration from `minMs` to `maxMs`. A number without a unit is in milliseconds. */
-export const duration =
-  (minMs: number, maxMs: number) =>
-  (text: string): Parsed<number> => {
-    const isBare = /^\d{1,15}$/.test(text)
-    const valueMs = isBare ? Number(text) : parseDuration(text)
-    if (valueMs !== undefined && valueMs >= minMs && valueMs <= maxMs) return { value: valueMs }
-    const unit = isBare ? ` (a number without a unit means milliseconds, so ${text} means ${text}ms)` : ""
-    const examples = durationExamples
-      .filter(([, ms]) => ms >= minMs && ms <= maxMs)
-      .map(([example]) => example)
-    return {
-      problem: `must be a duration from ${formatDuration(minMs)} to ${formatDuration(maxMs)}, such as ${orOf(examples.slice(0, 3))}${unit}`,
-    }
-  }
-
-const durationExamples = [
-  ["5s", 5_000],
-  ["1h30m", 5_400_000],
-  ["250ms", 250],
-] as const
-
 /** A part of a whole, in percent. */
 const percentage = (text: string): Parsed<number> => {
   const value = /^\d{1,3}%$/.test(text) ? Number(text.slice(0, -1)) : Number.NaN
   return value <= 100 ? { value } : { problem: "must be from 0% to 100%, such as 20%" }
 }
+
+const onOrOff = (text: string): Parsed<"on" | "off"> =>
+  text === "on" || text === "off" ? { value: text } : { problem: "must be on or off" }
 
 /** The rules themselves say what is wrong with an entry. */
 const egress = (text: string): Parsed<EgressRules> => {
@@ -96,20 +47,6 @@ const databasePath =
   (stores: ReadonlyArray<StoreAdapter>) =>
   (path: string): Parsed<StoreChoice> =>
     path === "" ? { problem: "must name a file" } : parseUrl(stores, `${fileScheme}${path}`)
-
-/** Read at the start, so that the error for a wrong file names the setting, instead of a failed handshake later. */
-const certificateFile = (file: string): Parsed<string> => {
-  if (file === "") return { problem: "must name a file" }
-  try {
-    new X509Certificate(readFileSync(file))
-    return { value: resolve(file) }
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : ""
-    return /^E[A-Z]+$/.test(code)
-      ? { problem: `must name a file that can be read (${code})` }
-      : { problem: "must name a PEM file that contains -----BEGIN CERTIFICATE-----" }
-  }
-}
 
 /** The first key seals, and all of them open. */
 const parseSecretKeys = (text: string): Parsed<ReadonlyArray<Uint8Array>> => {
@@ -215,7 +152,19 @@ const brokerSettings = {
     "TIMER_BROKER_CA_FILE",
     "",
     "with TLS: the PEM file of the authority that signed the broker's certificate;\ndefault: the system's authorities",
-    certificateFile,
+    pemFile(readCertificate),
+  ),
+  brokerCertFile: setting(
+    "TIMER_BROKER_CERT_FILE",
+    "",
+    "with TLS: the PEM file of this client's certificate, if the broker wants one",
+    pemFile(readCertificate),
+  ),
+  brokerKeyFile: setting(
+    "TIMER_BROKER_KEY_FILE",
+    "",
+    "with TLS: the PEM file of the private key that belongs to TIMER_BROKER_CERT_FILE",
+    pemFile(readPrivateKey),
   ),
   brokerReplicas: setting(
     "TIMER_BROKER_REPLICAS",
@@ -276,6 +225,12 @@ const serviceSettings = {
     "how long delivered and cancelled timers are kept; dead letters stay until they are replayed or discarded",
     duration(0, 3653 * dayMs),
   ),
+  auditRetentionMs: setting(
+    "TIMER_AUDIT_RETENTION",
+    "90d",
+    "how long records of what operators did are kept",
+    duration(dayMs / 24, 3653 * dayMs),
+  ),
   egress: setting(
     "TIMER_EGRESS",
     "",
@@ -318,6 +273,12 @@ const serviceSettings = {
     "10000",
     "how many namespaces may have settings of their own; settings of further namespaces are refused",
     wholeNumber(1, 1_000_000),
+  ),
+  census: setting(
+    "TIMER_CENSUS",
+    "on",
+    "whether stores with more than 100,000 pending timers are counted in the background, for estimates in histograms;\non or off, for example if reads of the database cost money",
+    onOrOff,
   ),
   slowSharePercent: setting(
     "TIMER_SLOW_SHARE",
@@ -371,7 +332,13 @@ const serviceSettings = {
 } as const
 
 /** The settings that do not depend on the available stores and buses. */
-export const settings = { ...clusterSettings, ...brokerSettings, ...serviceSettings } as const
+export const settings = {
+  ...clusterSettings,
+  ...brokerSettings,
+  ...accessSettings,
+  ...serviceSettings,
+  ...doorSettings,
+} as const
 
 /** Every setting, by its name in the program. */
 export const settingsOf = ({ stores, buses }: Adapters) =>
@@ -398,7 +365,9 @@ export const settingsOf = ({ stores, buses }: Adapters) =>
       (url) => urlShown(buses, url),
     ),
     ...brokerSettings,
+    ...accessSettings,
     ...serviceSettings,
+    ...doorSettings,
   }) as const
 
 export type Settings = ReturnType<typeof settingsOf>
@@ -433,10 +402,16 @@ export const limitSettings: ReadonlyArray<Setting<number> & { readonly key: keyo
 /** The URL of the service, for commands. The service itself ignores it, but it is a known name. */
 export const urlName = "TIMER_URL"
 
+/** The key that commands send, or a file that contains it. The service itself ignores both. */
+export const apiKeyName = "TIMER_API_KEY"
+export const apiKeyFileName = "TIMER_API_KEY_FILE"
+
 /** Every name that may be set. */
 export const settingNames: ReadonlyArray<string> = [
   configFileName,
   urlName,
+  apiKeyName,
+  apiKeyFileName,
   ...secretFileNames,
   ...Object.values(settingsOf({ stores: [], buses: [] })).map(({ name }) => name),
   ...limitSettings.map(({ name }) => name),

@@ -1,8 +1,8 @@
 // A setting that contains a secret can also be in a file of its own: the setting with `_FILE` at its end names the file.
 // A value in the environment or on a command line can be seen by other users of the machine. Orchestrators provide
 // secrets as files.
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs"
 import type { SecretFile } from "./problemText.ts"
+import { readSecretFile } from "./readSecretFile.ts"
 
 /** The settings that may contain a secret. */
 const secretSettings = [
@@ -17,9 +17,6 @@ export type SecretSetting = (typeof secretSettings)[number]
 const fileNameOf = (name: string): string => `${name}_FILE`
 
 export const secretFileNames: ReadonlyArray<string> = secretSettings.map(fileNameOf)
-
-/** No secret is this long. A longer file is not read to its end. */
-const mostBytes = 16 * 1_024
 
 export interface SecretFiles {
   /** The texts of all settings, with those that are in files. */
@@ -51,7 +48,7 @@ export const withSecretFiles = (
       problems.push(`${setting} is empty: give the path of a file, or remove the setting.`)
       continue
     }
-    const read = readSecret(path)
+    const read = readSecretFile(path)
     if ("problem" in read) problems.push(`${setting} ${read.problem}: ${path}`)
     else {
       all[name] = read.value
@@ -59,29 +56,4 @@ export const withSecretFiles = (
     }
   }
   return { texts: all, files }
-}
-
-type ReadSecret = { readonly value: string } | { readonly problem: string }
-
-const readSecret = (path: string): ReadSecret => {
-  try {
-    // Without O_NONBLOCK the open of a named pipe would wait for a writer.
-    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-    try {
-      if (!fstatSync(file).isFile()) return { problem: "must name a file" }
-      const buffer = Buffer.alloc(mostBytes + 1)
-      const bytes = readSync(file, buffer, 0, mostBytes + 1, 0)
-      if (bytes > mostBytes) return { problem: `must name a file of at most ${mostBytes} bytes` }
-      const value = buffer.toString("utf8", 0, bytes).trim()
-      if (value === "") return { problem: "names an empty file" }
-      return value.includes("\n") ? { problem: "must name a file with one line" } : { value }
-    } finally {
-      closeSync(file)
-    }
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unreadable"
-    return {
-      problem: `names a file that ${code === "ENOENT" ? "does not exist" : `cannot be read (${code})`}`,
-    }
-  }
 }

@@ -7,6 +7,7 @@
 // missed. If one commit was accepted and a later one is refused, the write fails with an unknown result. The answer
 // `ownershipLost` would then be wrong, because it says that nothing was written.
 import type { Decision, Known } from "../domain/Decision.ts"
+import type { Cursor } from "../domain/DueOrder.ts"
 import { decide } from "../domain/decide.ts"
 import type { Uuid } from "../domain/Timer.ts"
 import { refusedAsUnreadable } from "../domain/unreadableKey.ts"
@@ -83,6 +84,8 @@ interface Batch {
   left: Array<Entry>
   readonly answers: Array<WriteAnswer>
   readonly asExpected: Array<boolean>
+  /** The places of rows that items replaced or removed. Few batches have any. */
+  vacated: Map<number, Cursor> | undefined
   /** A commit of the batch was accepted, so it has passed the fence. */
   hasPassed: boolean
   /** A change of the batch was executed. */
@@ -173,9 +176,10 @@ export class Deciding {
   }
 
   get answers(): ReadonlyArray<BatchAnswer> {
-    return this.#batches.map(({ refusal, answers }) =>
-      refusal === undefined ? { result: "written", answers } : { result: refusal },
-    )
+    return this.#batches.map(({ refusal, answers, vacated }) => {
+      if (refusal !== undefined) return { result: refusal }
+      return vacated === undefined ? { result: "written", answers } : { result: "written", answers, vacated }
+    })
   }
 
   /** By batch: which items were answered without a look. `answerAsExpected` gives the same answers. */
@@ -270,6 +274,11 @@ export class Deciding {
     const decision = decisions[place]
     if (entry === undefined || decision === undefined) return
     if ((changeOfEntry[place] ?? -1) >= 0) batch.hasWritten = true
+    const vacated = vacatedBy(entry, decision)
+    if (vacated !== undefined) {
+      batch.vacated ??= new Map()
+      batch.vacated.set(entry.index, vacated)
+    }
     batch.answers[entry.index] = decision.answer
     batch.asExpected[entry.index] = entry.isAsExpected
   }
@@ -326,6 +335,7 @@ const toBatch = (
     left,
     answers,
     asExpected: new Array(items.length),
+    vacated: undefined,
     hasPassed: false,
     hasWritten: false,
     refusal: undefined,
@@ -355,6 +365,13 @@ const decided = ({ item, known: looked }: Entry, known: Known): Decision<WriteAn
   const decision = decide(item, known)
   const refused = looked === undefined ? undefined : refusedAsUnreadable(decision, looked)
   return refused === undefined ? decision : { answer: refused }
+}
+
+/** Only a look can have found such a row, except for outcomes, which name it themselves. */
+const vacatedBy = ({ item, known }: Entry, { pending }: Decision<WriteAnswer>): Cursor | undefined => {
+  const before = known?.pending
+  if (before === undefined || pending === undefined || item.kind === "outcome") return undefined
+  return { fireAt: before.fireAt, fireId: before.fireId }
 }
 
 const firstOfEachKey = (left: ReadonlyArray<Entry>): ReadonlyArray<Entry> => {

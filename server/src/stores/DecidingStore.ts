@@ -6,7 +6,9 @@ import type { InsertAnswer, Put } from "../domain/WriteItem.ts"
 import type { ShardStorage } from "../ports/ShardStorage.ts"
 import {
   type BatchAnswer,
+  type CountedBuckets,
   type CountQuery,
+  type HistogramQuery,
   type InvalidCursor,
   type ListPage,
   type ListQuery,
@@ -16,6 +18,7 @@ import {
 } from "../ports/TimerStore.ts"
 import { CountWalk } from "./CountWalk.ts"
 import { Deciding, WriteGivenUp, WriteMemory } from "./Deciding.ts"
+import { HistogramWalk } from "./HistogramWalk.ts"
 import { Inserting } from "./Inserting.ts"
 import { decodeCursor } from "./ListCursor.ts"
 import type { WalkPlace } from "./ListLane.ts"
@@ -44,6 +47,7 @@ export const decidingStore = (storage: Storage): TimerStore["Service"] => {
       ),
     list: (query) => Effect.flatMap(cursorOf(query), (after) => listing(storage, query, after)),
     count: (query) => counting(storage, query),
+    histogram: (query) => bucketing(storage, query),
     namespaces: storage.namespaces,
     prune: storage.prune,
     tally: storage.tally,
@@ -122,3 +126,13 @@ const counting = Effect.fnUntraced(function* (storage: Storage, query: CountQuer
     else walk.scanned(yield* storage.scan(step.scans), step.scans)
   }
 })
+
+const bucketing = Effect.fnUntraced(function* (storage: Storage, query: HistogramQuery) {
+  const walk = new HistogramWalk(query)
+  for (let slices = 0; ; slices++) {
+    const step = walk.step()
+    if (step.kind === "done") return walk.result
+    if (slices > 0) yield* Effect.yieldNow
+    walk.scanned(yield* storage.scan(step.scans), step.scans)
+  }
+}) satisfies (...args: never) => Effect.Effect<CountedBuckets, StoreError>

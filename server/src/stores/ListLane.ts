@@ -2,7 +2,8 @@
 // order of the storage. In a list of the pending timers of all namespaces, a lane is one shard. The position of a row
 // in the merged list is (time or id, namespace, state, the rest of its place in its lane), so it depends on the row
 // alone. A cursor is such a position. Each lane can begin after it, even the lane of a namespace that was created
-// meanwhile. So no row is shown twice or left out.
+// meanwhile. So no row is shown twice or left out. Only the lives of one key have another order: by revision. Revisions
+// grow over all lives of a key, so the pending timer has the highest one.
 import type { Scan, ScannedHead, SortKey } from "../ports/ShardStorage.ts"
 import type { ListedState, ListFilter, ListScope } from "../ports/TimerStore.ts"
 import { isById, namesOf, orderOf, statesOf, wordOf } from "./ListOrder.ts"
@@ -58,6 +59,11 @@ export class ListLane implements LaneName {
   /** Whether the scan finds only matches. */
   get isExact(): boolean {
     return this.#isExact
+  }
+
+  /** Whether the rows are lives of one key, which are sorted by revision. */
+  get isOfOneKey(): boolean {
+    return this.#scan.timerId !== undefined
   }
 
   scan(mostRows: number): Scan {
@@ -155,6 +161,7 @@ export const takeLanes = (queue: Array<ListLane>, mostRows: number): Array<ListL
 export const compareHeads = (a: ListLane, b: ListLane): number => {
   const [left, right] = [a.head, b.head]
   if (left === undefined || right === undefined) throw new Error("a lane without a row has no place")
+  if (a.isOfOneKey) return left.revision - right.revision
   return compareFirst(firstOf(left.place), firstOf(right.place)) || compareLanes(a, b)
 }
 
@@ -180,6 +187,7 @@ const compareFirst = (a: number | string, b: number | string): number =>
  * Limits the scan of another lane to the rows after `place`. `toLane` is below 0 if that lane comes before this one.
  */
 const startingAt = (scan: Scan, place: SortKey, toLane: number): Scan => {
+  if (scan.timerId !== undefined) return startingAtRevision(scan, scan.timerId, place)
   const first = firstOf(place)
   // Rows of the same time or id come later in this lane if the lane comes later.
   const isAheadOfPlace = toLane > 0 !== scan.isDescending
@@ -197,6 +205,13 @@ const startingAt = (scan: Scan, place: SortKey, toLane: number): Scan => {
   return scan.isDescending
     ? { ...scan, exclusiveUntilId: compareUtf8(bound, exclusiveUntilId) < 0 ? bound : exclusiveUntilId }
     : { ...scan, inclusiveFromId: compareUtf8(bound, inclusiveFromId) > 0 ? bound : inclusiveFromId }
+}
+
+/** The same for the lives of one key. The place of the pending timer, which has the highest revision, has no revision. */
+const startingAtRevision = (scan: Scan, timerId: string, place: SortKey): Scan => {
+  const [, revision = Number.MAX_SAFE_INTEGER] = place
+  if (scan.order !== "pendingId") return { ...scan, exclusiveAfter: [timerId, Number(revision)] }
+  return scan.isDescending ? { ...scan, exclusiveAfter: [timerId] } : scan
 }
 
 /** The scan that bounds the rows as far as an order can. `rowMatches` filters the rest. */

@@ -2,12 +2,14 @@
 // filters are applied here, and whole rows are read only for matches. The code is plain and synchronous, like
 // Deciding.ts: the SQLite store runs it inside its reader thread, and other stores through Effect. Other work runs
 // between the steps, so two steps can see different instants.
+import { pageBytesMax } from "@punctual/api/Limits"
 import type { Known } from "../domain/Decision.ts"
 import type { Look, Scan, ScannedHead } from "../ports/ShardStorage.ts"
 import type { Listed, ListFilter, ListQuery } from "../ports/TimerStore.ts"
-import { LaneHeap } from "./LaneHeap.ts"
-import { type ListLane, lanesOf, takeLanes, type WalkPlace } from "./ListLane.ts"
+import { LaneMerge } from "./LaneMerge.ts"
+import { type ListLane, lanesOf, type WalkPlace } from "./ListLane.ts"
 import { isDescending, mostRowsExamined, namesOf, statesOf } from "./ListOrder.ts"
+import { listedBytes } from "./listedBytes.ts"
 import { isUnindexed, matchedRow, rowMatches } from "./rowMatches.ts"
 
 /** How many heads are read at once if not every row matches. Few enough to filter quickly. */
@@ -18,12 +20,10 @@ const detailedRows = 250
 export const sliceRowsOf = (query: ListFilter): number => (isUnindexed(query) ? detailedRows : sliceRows)
 
 /**
- * A page with payloads ends when its payloads and the answers of receivers have this many bytes. A page of a thousand
- * large payloads would hold the engine's thread while it is copied and written as JSON.
+ * How many rows are read at once. Their size is not known before, so a page begins with a few, and their average size
+ * says how many more may fit.
  */
-const pageBytesMax = 4 * 1024 * 1024
-/** How many rows with payloads are read at once. */
-const payloadRows = 64
+const rowsAtOnce = { first: 16, max: 64 } as const
 
 type ListStep =
   | { readonly kind: "scan"; readonly scans: ReadonlyArray<Scan> }
@@ -34,17 +34,13 @@ type ListStep =
 export class ListWalk {
   readonly #query: ListQuery
   readonly #sliceRows: number
-  /** Lanes that must be filled before they have a row. */
-  #empty: Array<ListLane>
-  #asked: ReadonlyArray<ListLane> = []
-  readonly #merge: LaneHeap
+  readonly #merge: LaneMerge
   readonly #matched: Array<MatchedHead> = []
   /** How many of the matched rows have been read, and the bytes that the page has so far. */
   #lookedRows = 0
   #pageBytes = 0
   #examined = 0
   #last: WalkPlace | undefined
-  #isExact = false
   #isScanned = false
   #hasMore = false
   readonly #items: Array<Listed> = []
@@ -53,36 +49,29 @@ export class ListWalk {
     this.#query = query
     this.#last = from
     this.#sliceRows = sliceRowsOf(query)
-    this.#merge = new LaneHeap(isDescending(query))
-    this.#empty = this.#lanes()
+    this.#merge = new LaneMerge(this.#lanes(), isDescending(query))
   }
 
   step(): ListStep {
-    if (!this.#isScanned && this.#empty.length > 0) {
-      this.#asked = takeLanes(this.#empty, this.#sliceRows)
+    if (!this.#isScanned && this.#merge.mustScan) {
       // One row more than a page holds shows whether there is another page.
       const most = Math.min(this.#mostRows - this.#examined + 1, this.#fillRows)
-      return { kind: "scan", scans: this.#asked.map((lane) => lane.scan(most)) }
+      return { kind: "scan", scans: this.#merge.scans(this.#sliceRows, most) }
     }
-    const rows = this.#query.includePayload ? payloadRows : this.#matched.length
-    const unread = this.#matched.slice(this.#lookedRows, this.#lookedRows + rows)
+    const unread = this.#matched.slice(this.#lookedRows, this.#lookedRows + this.#rowsToLookAt)
     if (unread.length === 0) return { kind: "done" }
     return { kind: "look", looks: unread.map(({ head }) => this.#lookOf(head)) }
   }
 
   scanned(pages: ReadonlyArray<ReadonlyArray<ScannedHead>>, asked: ReadonlyArray<Scan>): void {
-    for (const [index, lane] of this.#asked.entries()) {
-      const scan = asked[index]
-      if (scan === undefined) throw new Error("a lane was filled without a scan")
-      lane.filled(pages[index] ?? [], scan)
-      if (lane.head !== undefined) this.#merge.add(lane)
-      else if (!lane.isAtEnd) this.#empty.push(lane)
-      if (!lane.isExact) this.#isExact = false
-    }
-    if (this.#empty.length === 0) this.#mergeRows()
+    this.#merge.scanned(pages, asked)
+    if (!this.#merge.mustScan) this.#mergeRows()
   }
 
-  /** A row that has changed since the scan is shown in its current state, if it still matches. */
+  /**
+   * A row that has changed since the scan is shown in its current state, if it still matches. The row that reaches the
+   * limit of bytes is still part of the page, so every page with a match has a row.
+   */
   looked(found: ReadonlyArray<Known>): void {
     for (const { pending, lives } of found) {
       if (this.#pageBytes >= pageBytesMax) break
@@ -96,7 +85,7 @@ export class ListWalk {
             : undefined
       if (item === undefined || !rowMatches(matchedRow(item), this.#query)) continue
       this.#items.push(item)
-      if (this.#query.includePayload) this.#pageBytes += shownBytes(item)
+      this.#pageBytes += listedBytes(item)
     }
     if (this.#pageBytes >= pageBytesMax) this.#endHere()
   }
@@ -125,9 +114,9 @@ export class ListWalk {
 
   /** Takes rows in their order until the page is full or a lane must be filled. */
   #mergeRows(): void {
-    for (let lane = this.#merge.top; lane !== undefined; lane = this.#merge.top) {
-      const { head, namespace, state } = lane
-      if (head === undefined) throw new Error("a lane without a row is merged")
+    for (let next = this.#merge.next; next !== undefined; next = this.#merge.next) {
+      const { head } = next
+      const { namespace, state } = next.lane
       if (this.#matched.length === this.#query.limit || this.#examined === this.#mostRows) {
         this.#hasMore = true
         break
@@ -137,12 +126,8 @@ export class ListWalk {
       this.#last = place
       // A scan by id may also find lives of other states. Those belong to other lanes.
       if (head.state === state && rowMatches(head, this.#query)) this.#matched.push({ head, place })
-      lane.advance()
-      this.#merge.settleTop()
-      if (lane.head === undefined && !lane.isAtEnd) {
-        this.#empty.push(lane)
-        return
-      }
+      this.#merge.advance()
+      if (this.#merge.mustScan) return
     }
     this.#isScanned = true
   }
@@ -154,8 +139,7 @@ export class ListWalk {
     // Twice a lane's share of a page. A lane that has more rows is asked for twice as many each time.
     const rows = lanes === 1 ? mostRowsExamined : Math.ceil((2 * query.limit) / Math.max(1, lanes)) + 1
     const made = lanesOf(query, { ...walk, rows })
-    this.#isExact = made.every(({ isExact }) => isExact)
-    if (this.#isExact || lanes === 1) return made
+    if (lanes === 1 || made.every(({ isExact }) => isExact)) return made
     // If matches are rare, the walk examines many more rows than a page holds.
     const share = Math.ceil(mostRowsExamined / lanes) + 1
     for (const lane of made) lane.rows = Math.min(this.#sliceRows, Math.max(rows, share))
@@ -164,11 +148,18 @@ export class ListWalk {
 
   /** If there is nothing left to filter, every row is listed. */
   get #mostRows(): number {
-    return this.#isExact ? this.#query.limit : mostRowsExamined
+    return this.#merge.isExact ? this.#query.limit : mostRowsExamined
   }
 
   get #fillRows(): number {
-    return this.#isExact ? this.#query.limit + 1 : this.#sliceRows
+    return this.#merge.isExact ? this.#query.limit + 1 : this.#sliceRows
+  }
+
+  get #rowsToLookAt(): number {
+    if (this.#items.length === 0) return rowsAtOnce.first
+    const averageBytes = this.#pageBytes / this.#items.length
+    const fitting = Math.ceil((pageBytesMax - this.#pageBytes) / averageBytes)
+    return Math.max(1, Math.min(fitting, rowsAtOnce.max))
   }
 
   #lookOf({ namespace, timerId, uuid, state, fireId, revision }: ScannedHead): Look {
@@ -180,10 +171,4 @@ export class ListWalk {
 interface MatchedHead {
   readonly head: ScannedHead
   readonly place: WalkPlace
-}
-
-/** The bytes of the parts of a row that can be large. */
-const shownBytes = (item: Listed): number => {
-  const { payload, attemptLog = [] } = item.state === "pending" ? item.timer : item.life
-  return attemptLog.reduce((bytes, { answer = "" }) => bytes + answer.length, payload?.byteLength ?? 0)
 }

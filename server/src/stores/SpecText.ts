@@ -6,9 +6,11 @@
 import type { Attempt, Death, RetryPolicy, Spec, WebhookTarget } from "../domain/Timer.ts"
 import { areNumbers, isFields, isNumberIfAny, isTextIfAny, jsonOf } from "./jsonText.ts"
 
-const mostCached = 1_000
+/** Specs can have long headers, and each thread of a store has its own cache, so the characters are limited, too. */
+const mostCached = { specs: 1_000, characters: 4_000_000 } as const
 const specs = new Map<string, Spec>()
 const texts = new WeakMap<Spec, string>()
+let charactersCached = 0
 
 export const textOfSpec = (spec: Spec): string => {
   const known = texts.get(spec)
@@ -25,10 +27,18 @@ export const specOfText = (text: string): Spec => {
   const json = jsonOf(text)
   if (json === undefined) return unreadableSpec("its spec is not JSON")
   if (!isSpec(json)) return unreadableSpec("its spec has another shape")
-  if (specs.size === mostCached) specs.clear()
-  specs.set(text, json)
+  keep(text, json)
   texts.set(json, text)
   return json
+}
+
+const keep = (text: string, spec: Spec): void => {
+  if (specs.size === mostCached.specs || charactersCached > mostCached.characters) {
+    specs.clear()
+    charactersCached = 0
+  }
+  specs.set(text, spec)
+  charactersCached += text.length
 }
 
 const noRetries: RetryPolicy = {

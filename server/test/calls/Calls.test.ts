@@ -5,9 +5,9 @@ import { contractEndpoints } from "@punctual/api/contractEndpoints"
 import { defaultLimits } from "@punctual/api/Limits"
 import { Namespace } from "@punctual/api/Namespace"
 import { TimerId } from "@punctual/api/TimerId"
+import { anonymous } from "@punctual/door/Caller"
 import { Effect } from "effect"
 import type { Asked, Call } from "../../src/calls/Call.ts"
-import { anonymous } from "../../src/calls/Caller.ts"
 import { type Calls, callOf, makeCalls } from "../../src/calls/Calls.ts"
 import type { Delivery } from "../../src/ports/Deliverer.ts"
 import { layerLogs } from "../../src/program/Logs.ts"
@@ -69,7 +69,17 @@ describe("timer calls", () => {
         expect(page.timers.map(({ state }) => state)).toEqual(["pending"])
         expect(page).toMatchObject({ includesPayload: false })
         expect(yield* ask(timers.count, { namespace })).toEqual({ count: 1, capped: false })
+        const filter = { namespace, from: now + hour, until: now + 5 * hour }
+        expect(yield* ask(timers.histogram, { filter, buckets: 2 })).toEqual({
+          from: now + hour,
+          until: now + 5 * hour,
+          counts: [1, 0],
+          total: 1,
+          estimated: false,
+          asOf: now,
+        })
         expect(yield* ask(timers.delete, key)).toEqual({ result: "cancelled" })
+        expect(yield* ask(timers.lives, key)).toMatchObject({ lives: [{ state: "cancelled", life: key }] })
         expect(yield* ask(timers.get, key)).toMatchObject({ timer: { state: "cancelled", life: key } })
       }),
     ))
@@ -165,6 +175,29 @@ describe("operator calls", () => {
         expect((yield* ask(cluster.cluster, {})).shards.map(({ owner }) => owner)).toEqual(
           Array.from({ length: 4 }, () => node),
         )
+      }),
+    ))
+
+  test("of operators are audited, with numbers for instants", () =>
+    withCalls(manual, ({ breakers, audit }) =>
+      Effect.gen(function* () {
+        const caller = { ...anonymous, name: "ops", keyId: "0123456789", address: "10.0.0.1" }
+        yield* breakers.reset({ body: { host: "h" }, caller, receivedAt: now, requestId: "r" })
+        const { records } = yield* ask(audit.list, { key: "0123456789" })
+        expect(records).toMatchObject([
+          {
+            at: now,
+            action: "breakers.reset",
+            outcome: "done",
+            caller: "ops",
+            keyId: "0123456789",
+            address: "10.0.0.1",
+            requestId: "r",
+            about: { host: "h" },
+            count: 0,
+          },
+        ])
+        expect(yield* Effect.flip(ask(audit.list, { cursor: "x" }))).toMatchObject({ code: "invalidRequest" })
       }),
     ))
 

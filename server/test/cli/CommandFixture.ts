@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net"
 import { Effect } from "effect"
 import { type CommandParts, runPunctual } from "../../../app/src/commands.ts"
 import { allBuses } from "../../src/buses/all.ts"
+import type { ServiceAddress } from "../../src/cli/client/ServiceAddress.ts"
 import type { Surroundings } from "../../src/cli/frame/CommandRuntime.ts"
 import { trialDelivery } from "../../src/deliverers/webhook/trialDelivery.ts"
 import { allStores } from "../../src/stores/all.ts"
@@ -16,7 +17,10 @@ export interface Ended {
 }
 
 export interface Surrounded extends Partial<Surroundings> {
+  /** TIMER_URL. */
   readonly environmentUrl?: string
+  /** The other variables. */
+  readonly environment?: Readonly<Record<string, string>>
   readonly stdin?: string
   readonly parts?: Partial<CommandParts>
 }
@@ -24,31 +28,24 @@ export interface Surrounded extends Partial<Surroundings> {
 /** Runs `punctual <args>`. The command can open only what the test gives. */
 export const run = async (
   args: ReadonlyArray<string>,
-  { environmentUrl, stdin = "", parts, ...surroundings }: Surrounded = {},
+  { environmentUrl, environment = {}, stdin = "", parts, ...surroundings }: Surrounded = {},
 ): Promise<Ended> => {
   const out: Array<string> = []
   const err: Array<string> = []
   const exitCode = await runPunctual(
     args,
-    {
+    commandParts({
       input: {
-        environmentUrl,
+        environment: {
+          ...environment,
+          ...(environmentUrl === undefined ? {} : { TIMER_URL: environmentUrl }),
+        },
         stdin: async function* () {
           yield new TextEncoder().encode(stdin)
         },
       },
-      adapters: { stores: allStores, buses: allBuses },
-      trialDelivery,
-      openArchive: () => notOpened,
-      openImportTarget: () => notOpened,
-      keeping: {
-        examination: () => notOpened,
-        copies: () => notOpened,
-        restoreTarget: () => notOpened,
-        schema: () => notOpened,
-      },
       ...parts,
-    },
+    }),
     {
       columns: undefined,
       out: async (text) => void out.push(text),
@@ -60,12 +57,33 @@ export const run = async (
   return { exitCode, out: out.join(""), err: err.join("") }
 }
 
+/** The parts of the commands, of which none opens anything unless the test gives it. */
+export const commandParts = (parts: Pick<CommandParts, "input"> & Partial<CommandParts>): CommandParts => ({
+  adapters: { stores: allStores, buses: allBuses },
+  trialDelivery,
+  openArchive: () => notOpened,
+  openImportTarget: () => notOpened,
+  keeping: {
+    examination: () => notOpened,
+    copies: () => notOpened,
+    restoreTarget: () => notOpened,
+    schema: () => notOpened,
+    storeKeys: () => notOpened,
+  },
+  ...parts,
+})
+
+/** A service that is called without a key. */
+export const withoutKey = (url: string): ServiceAddress => ({ url, readKey: () => ({}) })
+
 const notOpened = Effect.die(new Error("the command opened something that the test did not give"))
 
 export interface Asked {
   readonly method: string
   readonly path: string
   readonly body: string
+  /** The header with the key. */
+  readonly authorization?: string
 }
 
 export interface AnsweringService extends AsyncDisposable {
@@ -77,17 +95,24 @@ interface Told {
   readonly status?: number
   /** Sent as JSON, unless it is text. */
   readonly body: unknown
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** A service that answers each request with the result of `answer`. */
 export const serviceThatAnswers = async (answer: (asked: Asked) => Told): Promise<AnsweringService> => {
   const asked: Array<Asked> = []
   const server = createServer(async (request, response) => {
-    const one = { method: request.method ?? "", path: request.url ?? "", body: await bodyOf(request) }
+    const { authorization } = request.headers
+    const one = {
+      method: request.method ?? "",
+      path: request.url ?? "",
+      body: await bodyOf(request),
+      ...(authorization === undefined ? {} : { authorization }),
+    }
     asked.push(one)
-    const { status = 200, body } = answer(one)
+    const { status = 200, body, headers = {} } = answer(one)
     response
-      .writeHead(status, { "content-type": "application/json" })
+      .writeHead(status, { "content-type": "application/json", ...headers })
       .end(typeof body === "string" ? body : JSON.stringify(body))
   })
   server.listen(0, "127.0.0.1")

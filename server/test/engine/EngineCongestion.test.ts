@@ -195,6 +195,55 @@ describe("a window that is too small for all due timers", () => {
   )
 })
 
+describe("hanging hosts that fill the slots for new hosts", () => {
+  const few = { dispatch: { inFlight: 4, slow: 1, trial: 0 }, silentAfterMs: 5_000 }
+  const hosts = ["hang0", "hang1", "hang2", "hang3"] as const
+  const isHanging = ({ namespace }: { readonly namespace: string }) => namespace.startsWith("hang")
+
+  engineTest(
+    "delay a new host by 5 s and not by their timeouts; they are called again and use no attempt",
+    few,
+    (engine) =>
+      Effect.gen(function* () {
+        const hanging = engine.hang(isHanging)
+        const spec = { retryPolicy: { ...sampleSpec.retryPolicy, maxAttempts: 1 } }
+        for (const namespace of hosts) yield* engine.create({ namespace, timerId: namespace, spec })
+        yield* engine.create({ namespace: "new", timerId: "new" })
+        for (let second = 0; second < 12; second++) yield* engine.advance(1_000)
+        expect(engine.fires.filter(({ namespace }) => namespace === "new").length).toBe(1)
+        yield* hanging.endAll()
+        for (let second = 0; second < 30; second++) yield* engine.advance(1_000)
+        const repeated = engine.fires.filter(isHanging)
+        expect(repeated.length).toBeGreaterThan(hosts.length)
+        // The metric counts them, but they were not settled.
+        expect(yield* engine.metric("timer_deliveries_total")).toBe(engine.fires.length)
+        expect(yield* engine.metric("timer_schedules_processed_total")).toBe(hosts.length + 1)
+        expect(new Set(repeated.map(({ fireId }) => fireId)).size).toBe(hosts.length)
+        expect(repeated.every(({ attempt }) => attempt === 1)).toBe(true)
+        expect(engine.database.tally.delivered).toBe(hosts.length + 1)
+        expect(yield* engine.rescued).toBe(0)
+      }),
+  )
+
+  engineTest("do not bring back a timer that was cancelled during its attempt", few, (engine) =>
+    Effect.gen(function* () {
+      const hanging = engine.hang()
+      const [first, second, ...others] = hosts
+      for (const namespace of [first, second]) yield* engine.create({ namespace, timerId: namespace })
+      yield* engine.advance(1_000)
+      for (const namespace of [first, second]) yield* engine.cancel(namespace, namespace)
+      for (const namespace of others) yield* engine.create({ namespace, timerId: namespace })
+      for (let round = 0; round < 9; round++) yield* engine.advance(1_000)
+      expect(engine.fires.length).toBe(hosts.length)
+      yield* hanging.endAll()
+      for (let round = 0; round < 30; round++) yield* engine.advance(1_000)
+      expect(engine.fires.length).toBe(hosts.length)
+      // The other cancelled timer moved to a slow slot and was answered there.
+      expect(engine.database.tally).toMatchObject({ created: 4, cancelled: 1, delivered: 3 })
+    }),
+  )
+})
+
 describe("one hanging host of a namespace", () => {
   const at = (host: string) =>
     ({ ...sampleSpec.target, url: `https://${host}.test/` }) as typeof sampleSpec.target

@@ -351,6 +351,7 @@ describe("a shard that moves under a write", () => {
           statusesHere: () => [],
           statusWhenArmed: () => ({}),
         },
+        histograms: { of: () => Effect.die("nobody asks"), countsHere: () => Effect.succeed(undefined) },
         shards: () => undefined,
         wall: { now: () => engine.now() },
         ids: yield* Effect.provide(Ids, Ids.fromRandom),

@@ -54,3 +54,19 @@ describe("an attempt that prepares for 2 s before it sends", () => {
     }),
   )
 })
+
+engineTest(
+  "a timer whose silent attempt ended because others needed its slot counts once",
+  { dispatch: { inFlight: 2, slow: 1, trial: 0 }, silentAfterMs: 5_000 },
+  (engine) =>
+    Effect.gen(function* () {
+      const hanging = engine.hang()
+      const namespaces = ["a", "b", "c"]
+      for (const namespace of namespaces) yield* engine.create({ namespace, timerId: "t" })
+      for (let second = 0; second < 30; second++) yield* engine.advance(1_000)
+      yield* hanging.endAll()
+      for (let second = 0; second < 30; second++) yield* engine.advance(1_000)
+      expect(engine.fires.length).toBeGreaterThan(namespaces.length)
+      expect(yield* latenessSeen).toMatchObject({ count: namespaces.length })
+    }),
+)

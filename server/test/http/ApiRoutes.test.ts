@@ -25,6 +25,9 @@ const calls = [
   "deleteMany",
   "list",
   "count",
+  "histogram",
+  "lives",
+  "activity",
   "replay",
   "discard",
   "cluster",
@@ -38,6 +41,7 @@ const calls = [
   "breakers.list",
   "breakers.reset",
   "egress.check",
+  "audit.list",
 ] as const
 type Call = (typeof calls)[number]
 type Send = (call: Call, body: string) => Promise<number>
@@ -108,6 +112,9 @@ const generatedServer = (): { readonly send: Send; readonly dispose: () => Promi
       deleteMany: accept,
       list: accept,
       count: accept,
+      histogram: accept,
+      lives: accept,
+      activity: accept,
       replay: accept,
       discard: accept,
     }),
@@ -124,13 +131,33 @@ const generatedServer = (): { readonly send: Send; readonly dispose: () => Promi
     handlers.handleAll({ list: accept, reset: accept }),
   )
   const egressGroup = HttpApiBuilder.group(api, "egress", (handlers) => handlers.handle("check", accept))
+  const auditGroup = HttpApiBuilder.group(api, "audit", (handlers) => handlers.handle("list", accept))
   const messagesGroup = HttpApiBuilder.group(api, "messages", (handlers) =>
     handlers.handleAll({ list: accept, get: accept, replay: accept, discard: accept }),
+  )
+  const keysGroup = HttpApiBuilder.group(api, "keys", (handlers) =>
+    handlers.handleAll({
+      create: accept,
+      rotate: accept,
+      revoke: accept,
+      revokeLeaked: accept,
+      confirm: accept,
+      get: accept,
+      list: accept,
+      self: accept,
+    }),
+  )
+  const bulkGroup = HttpApiBuilder.group(api, "bulk", (handlers) =>
+    handlers.handleAll({ start: accept, get: accept, list: accept, abort: accept }),
+  )
+  const sessionsGroup = HttpApiBuilder.group(api, "sessions", (handlers) =>
+    handlers.handleAll({ create: accept, end: accept }),
   )
   const { handler, dispose } = HttpRouter.toWebHandler(
     HttpApiBuilder.layer(api).pipe(
       Layer.provide([
         group,
+        bulkGroup,
         clusterGroup,
         clockGroup,
         namespacesGroup,
@@ -138,6 +165,9 @@ const generatedServer = (): { readonly send: Send; readonly dispose: () => Promi
         breakersGroup,
         egressGroup,
         messagesGroup,
+        keysGroup,
+        sessionsGroup,
+        auditGroup,
       ]),
       Layer.provide(HttpServer.layerServices),
     ),
@@ -170,6 +200,8 @@ const retryPolicy = {
 }
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`
+
+const span = { from: "2030-01-01T00:00:00Z", until: "2030-02-01T00:00:00Z" }
 
 const corpus: Record<Call, ReadonlyArray<unknown>> = {
   advance: [
@@ -240,7 +272,40 @@ const corpus: Record<Call, ReadonlyArray<unknown>> = {
   "service.resume": [{}, { fireOverdue: true }, { fireOverdue: false }],
   "breakers.list": [{}],
   "breakers.reset": [{ host: "h:80" }, { host: "" }],
+  "audit.list": [
+    {},
+    { since: "2030-01-01T00:00:00Z", until: "2030-02-01T00:00:00Z", action: "namespaces.put", key: "ops" },
+    { action: "namespaces", limit: 1 },
+    { action: "Namespaces.put" },
+    { action: "a.b.c" },
+    { key: "" },
+    { limit: 0 },
+    { since: 1 },
+  ],
   "egress.check": [{ url: "http://h/" }, { url: "ftp://h/" }, { url: "" }],
+  histogram: [
+    { filter: { namespace: "n", ...span }, buckets: 500 },
+    { filter: { namespaces: ["*"], states: ["pending", "dead"], tag: "t", ...span }, buckets: 1 },
+    { filter: { namespace: "n" }, buckets: 1 },
+    { filter: { namespaces: ["*"], state: "delivered", ...span }, buckets: 1 },
+    { filter: { namespace: "n", ...span }, buckets: 501 },
+    { filter: { namespace: "n", ...span }, buckets: 0 },
+  ],
+  lives: [key, { ...key, limit: 1_000, cursor: "x" }, { ...key, limit: 1_001 }],
+  activity: [
+    { from: "2030-01-01T00:00:00Z", until: "2030-01-02T00:00:00Z", step: "1h" },
+    {
+      from: "2030-01-01T00:00:00Z",
+      until: "2030-01-02T00:00:00Z",
+      step: "5m",
+      by: "host",
+      namespaces: ["n"],
+    },
+    { from: "2030-01-01T00:00:00Z", until: "2030-01-02T00:00:00Z", step: "1m", by: "host" },
+    { from: "2030-01-01T00:00:00Z", until: "2030-01-01T00:00:00Z", step: "1h" },
+    { from: "2030-01-01T00:00:00Z", until: "2031-01-02T00:00:00Z", step: "1h" },
+    { from: "2030-01-01T00:00:00Z", until: "2030-01-02T00:00:00Z", step: "90s" },
+  ],
   count: [
     { namespace: "n", from: "2030-01-01T00:00:00Z", until: "2031-01-01T00:00:00+01:00", correlationId: "c" },
   ],

@@ -112,6 +112,7 @@ describe("all bodies together", () => {
     smallBytes: 10,
     heldBytesMax: 100,
     heldBytesPerAddressMax: 90,
+    stalledAfterMs: 1_000,
     discardBytesMax: 1_000,
   }
 
@@ -224,6 +225,76 @@ describe("all bodies together", () => {
     for (const letter of "a body in tiny pieces") receiver?.chunk(Buffer.from(letter))
     receiver?.end()
     expect(await text).toBe("a body in tiny pieces")
+  })
+
+  test("a body that has stalled gives way to others, the longest first, and those that arrive do not", async () => {
+    let nowMs = 0
+    const bodies = new RequestBodies(options, () => nowMs)
+    const stalled = [2, 3, 4, 5].map((number) => pacedRequest(80, `10.0.0.${number}`))
+    const reads = stalled.map(({ request }) => read(bodies, request))
+    for (const { send } of stalled) {
+      send(25)
+      nowMs += 100
+    }
+    const early = pacedRequest(80, "10.0.0.6")
+    const earlyRead = read(bodies, early.request)
+    early.send(25)
+    expect(await earlyRead).toBe("overloaded, written: no")
+    nowMs = 1_100
+    const prompt = pacedRequest(50, "10.0.0.6")
+    const promptRead = read(bodies, prompt.request)
+    // A single byte is not progress.
+    stalled[0]?.send(1)
+    stalled[1]?.send(1)
+    prompt.send(25)
+    prompt.send(25)
+    prompt.end()
+    expect(await promptRead).toBe(50)
+    expect(await Promise.all(reads.slice(0, 2))).toEqual([
+      "overloaded, written: no",
+      "overloaded, written: no",
+    ])
+    for (const { send, end } of stalled.slice(2)) {
+      send(5)
+      end()
+    }
+    expect(await Promise.all(reads.slice(2))).toEqual([30, 30])
+  })
+
+  test("at the limit of its address, a body gets room only from bodies of the same address", async () => {
+    let nowMs = 0
+    const bodies = new RequestBodies({ ...options, heldBytesPerAddressMax: 50 }, () => nowMs)
+    const other = pacedRequest(80, "10.0.0.2")
+    const otherRead = read(bodies, other.request)
+    other.send(40)
+    const own = pacedRequest(80)
+    const ownRead = read(bodies, own.request)
+    own.send(40)
+    nowMs = 1_000
+    const next = pacedRequest(40)
+    const nextRead = read(bodies, next.request)
+    next.send(40)
+    next.end()
+    expect([await ownRead, await nextRead]).toEqual(["overloaded, written: no", 40])
+    other.end()
+    expect(await otherRead).toBe(40)
+  })
+
+  test("a body that has arrived does not give way, however long its call takes", async () => {
+    let nowMs = 0
+    const bodies = new RequestBodies(options, () => nowMs)
+    const call = Promise.withResolvers<void>()
+    const first = pacedRequest(80)
+    const held = bodies.withBody(first.request, 80, (body) => call.promise.then(() => outcomeOf(body)))
+    first.send(80)
+    first.end()
+    nowMs = 60_000
+    const second = pacedRequest(80, "10.0.0.2")
+    const secondRead = read(bodies, second.request)
+    second.send(30)
+    expect(await secondRead).toBe("overloaded, written: no")
+    call.resolve()
+    expect(await held).toBe(80)
   })
 
   test("a body that is given up, or too large, frees its room", async () => {

@@ -1,10 +1,18 @@
 // The whole service below app/src/main.ts for one test: a real listener on a free port, a real engine, a memory store,
 // and a deliverer that does what the test says. Everything ends with the test.
 import { defaultLimits, type Limits } from "@punctual/api/Limits"
+import type { Documents } from "@punctual/documents/Documents"
+import { FailedTries } from "@punctual/door/FailedTries"
+import { type AuthMode, Gate } from "@punctual/door/Gate"
+import { KeyDirectory } from "@punctual/door/KeyDirectory"
 import { Context, Effect, Layer, Result } from "effect"
+import { BulkJobs } from "../../src/bulk/BulkJobs.ts"
+import { startersWithKeys } from "../../src/bulk/Starters.ts"
+import { auditLayer } from "../../src/calls/auditLayer.ts"
 import { parseEgress } from "../../src/deliverers/webhook/Egress.ts"
 import { makeEgressGate } from "../../src/deliverers/webhook/makeEgressGate.ts"
 import type { Resolve } from "../../src/deliverers/webhook/Resolver.ts"
+import { ActivityLog } from "../../src/engine/activity/ActivityLog.ts"
 import { Engine } from "../../src/engine/Engine.ts"
 import { Scheduler } from "../../src/engine/front/Scheduler.ts"
 import { NamespaceDirectory } from "../../src/engine/namespaces/NamespaceDirectory.ts"
@@ -48,7 +56,10 @@ export interface ServiceOptions {
   /** Resolves the hosts of checks. If absent, no host can be resolved. */
   readonly resolve?: Resolve
   /** Runs before the first request. */
-  readonly before?: Effect.Effect<unknown, never, NamespaceDirectory>
+  readonly before?: Effect.Effect<unknown, never, NamespaceDirectory | KeyDirectory | Documents>
+  /** Whether calls need a key; by default as soon as there is one. */
+  readonly auth?: AuthMode
+  readonly metricsAreOpen?: boolean
   /** The keys that seal webhook secrets. */
   readonly secretKeys?: ReadonlyArray<Uint8Array>
   /** Where a manual clock begins. If absent, the service uses the system's clock. */
@@ -56,6 +67,10 @@ export interface ServiceOptions {
   /** Makes the service one of several nodes. */
   readonly cluster?: HttpServiceOptions["cluster"]
   readonly messages?: HttpServiceOptions["messages"]
+  readonly pages?: HttpServiceOptions["pages"]
+  readonly about?: HttpServiceOptions["about"]
+  /** Which requests may come in. If absent, requests may name any host. */
+  readonly guard?: Partial<HttpServiceOptions["guard"]>
   /** Replaces parts of the engine's scheduler, for example to refuse writes. */
   readonly scheduler?: Partial<Scheduler["Service"]>
   /** Replaces parts of the engine, for example its status. */
@@ -69,13 +84,28 @@ export const withService = (
   Effect.runPromise(
     Effect.gen(function* () {
       const scheduler = yield* Scheduler
+      const keys = yield* KeyDirectory
+      const { now: nowMs } = yield* WallClock
+      // Tests make many wrong guesses, and their answers need not wait.
+      const gate = new Gate({
+        keys,
+        mode: options.auth ?? "auto",
+        port: 0,
+        nowMs,
+        tries: new FailedTries(0),
+      })
       const service = yield* makeHttpService({
         limits: { ...defaultLimits, ...options.limits },
         bodyTimeoutMs: options.bodyTimeoutMs ?? 10_000,
         callsMax: options.callsMax ?? 4_096,
+        guard: { isOnLoopback: false, hosts: [], corsOrigins: [], ...options.guard },
         ...(options.answerTimeoutMs === undefined ? {} : { answerTimeoutMs: options.answerTimeoutMs }),
         ...(options.cluster === undefined ? {} : { cluster: options.cluster }),
         ...(options.messages === undefined ? {} : { messages: options.messages }),
+        ...(options.pages === undefined ? {} : { pages: options.pages }),
+        ...(options.about === undefined ? {} : { about: options.about }),
+        keys: { keys, gate, port: 0 },
+        ...(options.metricsAreOpen === undefined ? {} : { metricsAreOpen: options.metricsAreOpen }),
       })
       const listening = yield* listen({
         host: "127.0.0.1",
@@ -117,11 +147,13 @@ export const withService = (
 
 /** Everything that calls need: a real engine on a memory store, and a deliverer that does what the test says. */
 export const layerOf = (options: ServiceOptions) => {
-  const engine = Engine.layer().pipe(
+  const logs = Layer.merge(ActivityLog.layer({ retentionMs: 7 * 86_400_000 }), auditLayer(90 * 86_400_000))
+  const engine = logs.pipe(
+    Layer.provideMerge(Engine.layer()),
     Layer.provideMerge(Layer.mergeAll(deliverers(options), clockOf(options))),
     Layer.provideMerge(NamespaceDirectory.layer({ secretKeys: options.secretKeys ?? [] })),
+    Layer.provideMerge(KeyDirectory.layer()),
     Layer.provideMerge(MemoryStore.layer({ shards: 4 })),
-    Layer.provide(Ids.system),
   )
   const replaced = Layer.effectContext(
     Effect.gen(function* () {
@@ -131,7 +163,12 @@ export const layerOf = (options: ServiceOptions) => {
       )
     }),
   )
-  return Layer.provideMerge(replaced, engine)
+  const starters = Effect.map(KeyDirectory, (keys) => startersWithKeys(keys, options.auth ?? "auto"))
+  return BulkJobs.layer(starters).pipe(
+    Layer.provideMerge(replaced),
+    Layer.provideMerge(engine),
+    Layer.provideMerge(Ids.system),
+  )
 }
 
 const clockOf = ({ clockStartMs }: ServiceOptions): Layer.Layer<WallClock> =>

@@ -4,7 +4,9 @@ import { defaultLimits } from "@punctual/api/Limits"
 import { PunctualApi } from "@punctual/api/PunctualApi"
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
+import { ActivityCounter } from "../../src/engine/activity/ActivityCounter.ts"
 import { Engine, type EngineStatus } from "../../src/engine/Engine.ts"
+import { EventFeed } from "../../src/engine/events/EventFeed.ts"
 import { jsonAnswer } from "../../src/http/HttpAnswer.ts"
 import { makeReference } from "../../src/http/reference/Reference.ts"
 import { lastingAfterMs, makeSiteRoutes } from "../../src/http/SiteRoutes.ts"
@@ -82,7 +84,10 @@ describe("health", () => {
           cluster: () => ({ node: "a", members: [], shards: [] }),
           breakers: () => [],
           closeBreakers: () => 0,
+          owns: () => false,
           lookNow: () => {},
+          events: new EventFeed(() => nowMs),
+          activity: new ActivityCounter({ now: () => nowMs }),
           drain: () => Effect.void,
         }),
       ),

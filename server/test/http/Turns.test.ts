@@ -52,6 +52,53 @@ describe("turns", () => {
     }
   })
 
+  test("a turn ends only after its rest, and the result does not wait for it", async () => {
+    const turns = new Turns({ ...options, atOnce: 1 })
+    const never = () => "refused"
+    let hasBegun = false
+    const first = turns.run(
+      "a",
+      async () => "first",
+      never,
+      () => 20,
+    )
+    const second = turns.run(
+      "a",
+      async () => {
+        hasBegun = true
+        return "second"
+      },
+      never,
+    )
+    expect(await first).toBe("first")
+    expect(hasBegun).toBe(false)
+    expect(await second).toBe("second")
+  })
+
+  test("rests follow one another, so that the next pieces begin one by one", async () => {
+    let nowMs = 100
+    const ends: Array<{ readonly atMs: number; readonly run: () => void }> = []
+    const clock = {
+      nowMs: () => nowMs,
+      after: (ms: number, run: () => void) => ends.push({ atMs: nowMs + ms, run }),
+    }
+    const turns = new Turns({ ...options, atOnce: 3 }, clock)
+    const rest = async (restMs: number) =>
+      turns.run(
+        "a",
+        async () => "done",
+        () => "refused",
+        () => restMs,
+      )
+    await Promise.all([rest(30), rest(20), rest(0.5)])
+    expect(ends.map(({ atMs }) => atMs)).toEqual([130, 150])
+    // After a pause the rests begin again from now.
+    for (const { run } of ends.splice(0)) run()
+    nowMs = 1_000
+    await rest(10)
+    expect(ends.map(({ atMs }) => atMs)).toEqual([1_010])
+  })
+
   test("a piece is refused if too many wait", async () => {
     const { begin, end } = pieces(new Turns(options))
     const results = [0, 1, 2, 3].map((piece) => begin(piece))

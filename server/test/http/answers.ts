@@ -7,11 +7,15 @@ import { CreateTimerAnswer } from "@punctual/api/CreateTimer"
 import { DeleteManyTimersAnswer } from "@punctual/api/DeleteManyTimers"
 import { DeleteTimerAnswer } from "@punctual/api/DeleteTimer"
 import { TimerAnswer } from "@punctual/api/GetTimer"
+import { ListAuditAnswer } from "@punctual/api/ListAudit"
+import { ListLivesAnswer } from "@punctual/api/ListLives"
 import { CountTimersAnswer, ListTimersAnswer } from "@punctual/api/ListTimers"
 import { ListNamespacesAnswer, NamespaceAnswer, PutNamespaceAnswer } from "@punctual/api/NamespaceSettings"
 import { type ProblemCode, ProblemDocument, problemCodes } from "@punctual/api/Problem"
 import { DiscardTimersAnswer, ReplayTimersAnswer } from "@punctual/api/ReplayTimers"
 import { ListBreakersAnswer, ResetBreakersAnswer, ServiceAnswer } from "@punctual/api/Service"
+import { ActivityAnswer } from "@punctual/api/TimerActivity"
+import { TimerHistogramAnswer } from "@punctual/api/TimerHistogram"
 import { UpdateTimerAnswer } from "@punctual/api/UpdateTimer"
 import { Schema } from "effect"
 import type { Answered } from "./ServiceFixture.ts"
@@ -25,6 +29,9 @@ const decoders = {
   deleteMany: Schema.decodeUnknownSync(DeleteManyTimersAnswer),
   list: Schema.decodeUnknownSync(ListTimersAnswer),
   count: Schema.decodeUnknownSync(CountTimersAnswer),
+  histogram: Schema.decodeUnknownSync(TimerHistogramAnswer),
+  lives: Schema.decodeUnknownSync(ListLivesAnswer),
+  activity: Schema.decodeUnknownSync(ActivityAnswer),
   replay: Schema.decodeUnknownSync(ReplayTimersAnswer),
   discard: Schema.decodeUnknownSync(DiscardTimersAnswer),
   "namespaces/put": Schema.decodeUnknownSync(PutNamespaceAnswer),
@@ -35,6 +42,7 @@ const decoders = {
   "service/resume": Schema.decodeUnknownSync(ServiceAnswer),
   "breakers/list": Schema.decodeUnknownSync(ListBreakersAnswer),
   "breakers/reset": Schema.decodeUnknownSync(ResetBreakersAnswer),
+  "audit/list": Schema.decodeUnknownSync(ListAuditAnswer),
   "egress/check": Schema.decodeUnknownSync(CheckEgressAnswer),
 }
 

@@ -98,7 +98,7 @@ describe("a name that leads to a refused address", () => {
         waiting: { reason: "egressRefused" },
       })
       expect(waiting.waiting?.detail).toStartWith(
-        "TIMER_EGRESS does not allow 10.0.0.1, an address of sly.example. Nothing is sent and no attempt is used.",
+        "TIMER_EGRESS does not allow the address of sly.example. Nothing is sent and no attempt is used.",
       )
       const { timers } = succeeded("list", await call("list", { namespace: "shop" }))
       expect(timers[0]?.waiting?.reason).toBe("egressRefused")
@@ -115,7 +115,7 @@ describe("egress/check", () => {
   const check = async ({ post }: RunningService, url: string) =>
     succeeded("egress/check", await post("egress/check", { url }))
 
-  test("says for each address of a host which entry allows it", () => {
+  test("says which entry allows an address, and shows a refused address only if the caller has named it", () => {
     const resolve = async (host: string) => (host === "hooks.example.com" ? ["8.8.8.8", "10.0.0.1"] : ["::1"])
     return withService({ egress: "public,*.internal", resolve }, async (running) => {
       expect(await check(running, "https://hooks.example.com/")).toEqual({
@@ -123,16 +123,13 @@ describe("egress/check", () => {
         verdict: "allowed",
         entry: "public",
         reason: "The entry public of TIMER_EGRESS allows it. The service does not call the other address.",
-        addresses: [
-          { address: "8.8.8.8", allowed: true, entry: "public" },
-          { address: "10.0.0.1", allowed: false },
-        ],
+        addresses: [{ address: "8.8.8.8", allowed: true, entry: "public" }],
       })
       expect(await check(running, "https://sly.example.com/")).toEqual({
         allowed: false,
         verdict: "refused",
-        reason: "No entry of TIMER_EGRESS allows ::1: add loopback.",
-        addresses: [{ address: "::1", allowed: false }],
+        reason: "No entry of TIMER_EGRESS allows the address of sly.example.com: add loopback.",
+        addresses: [],
       })
       expect(await check(running, "https://api.internal/")).toMatchObject({
         allowed: true,
@@ -144,6 +141,27 @@ describe("egress/check", () => {
         reason: "No entry of TIMER_EGRESS allows 127.0.0.1: add loopback.",
         addresses: [{ address: "127.0.0.1", allowed: false }],
       })
+    })
+  })
+
+  test("never shows what a name resolves to if the rules refuse it", () => {
+    const found = [
+      "10.11.12.13",
+      "127.0.0.7",
+      "169.254.169.254",
+      "100.64.9.9",
+      "fd00:ec2::254",
+      "fe80::7%eth0",
+    ]
+    let next = 0
+    const resolve = async () => [found[next] ?? ""]
+    return withService({ egress: "public,*.internal", resolve }, async ({ post }) => {
+      for (const host of ["db.corp.example", "metadata.internal"]) {
+        for (next = 0; next < found.length; next++) {
+          const report = succeeded("egress/check", await post("egress/check", { url: `http://${host}/` }))
+          if (!report.allowed) expect(JSON.stringify(report)).not.toContain(found[next] ?? "")
+        }
+      }
     })
   })
 
@@ -170,7 +188,7 @@ describe("egress/check", () => {
   test("suggests no entry for the addresses of metadata services, and neither does a create", () =>
     withService({ egress: "public" }, async (running) => {
       const never =
-        "169.254.169.254 is a link-local address. The metadata service of a cloud uses such addresses, so no keyword of TIMER_EGRESS allows it: use another URL"
+        "It is a link-local address. The metadata service of a cloud uses such addresses, so no keyword of TIMER_EGRESS allows it: use another URL"
       const callbackUrl = "http://169.254.169.254/latest"
       expect((await check(running, callbackUrl)).reason).toBe(
         `No entry of TIMER_EGRESS allows 169.254.169.254. ${never}.`,

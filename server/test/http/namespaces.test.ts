@@ -80,6 +80,28 @@ describe("namespaces/put", () => {
       expect((await put(service, { webhookSecrets: null })).webhookSecrets).toEqual([])
     }))
 
+  test("keeps a secret that the namespace has by its fingerprint, so that a rotation needs only the new one", () =>
+    withService({ secretKeys }, async (service) => {
+      const kept = (byte: number) => ({ fingerprint: fingerprintOf(byte) })
+      await put(service, { webhookSecrets: [secretOf(2)] })
+      const rotating = await put(service, { webhookSecrets: [secretOf(3), kept(2)] })
+      expect(rotating.webhookSecrets).toEqual([kept(3), kept(2)])
+      const rotated = await put(service, { webhookSecrets: [kept(3)] })
+      expect(rotated.webhookSecrets).toEqual([kept(3)])
+      const gone = { namespace: "shop", webhookSecrets: [secretOf(4), kept(2)], maxPending: 3 }
+      const problem = refused(await service.post("namespaces/put", gone), "invalidRequest")
+      expect(pointersOf(problem)).toEqual(["/webhookSecrets/1/fingerprint"])
+      expect(await get(service)).toMatchObject({ webhookSecrets: [kept(3)] })
+      expect(await get(service)).not.toHaveProperty("maxPending")
+    }))
+
+  test("keeps a secret only in its own namespace", () =>
+    withService({ secretKeys }, async (service) => {
+      await put(service, { namespace: "other", webhookSecrets: [secretOf(2)] })
+      const stolen = { namespace: "shop", webhookSecrets: [{ fingerprint: fingerprintOf(2) }] }
+      refused(await service.post("namespaces/put", stolen), "invalidRequest")
+    }))
+
   test("refuses secrets without a key to seal them, and names the setting", () =>
     withService({}, async ({ post }) => {
       const body = { namespace: "shop", webhookSecrets: [secretOf(2)], maxPending: 3 }
@@ -131,6 +153,49 @@ describe("namespaces/list", () => {
         cursor = page.nextCursor
       } while (cursor !== undefined)
       expect(names).toEqual(["a", "b", "c", "d", "e"])
+    }))
+
+  test("with a prefix lists only the names that begin with it, on all pages", () =>
+    withService({}, async (service) => {
+      for (const namespace of ["team", "team-a", "team-b", "team-b2", "teal", "zoo"]) {
+        await put(service, { namespace, paused: true })
+      }
+      const listed = async (prefix: string, limit: number) => {
+        const names: Array<string> = []
+        let cursor: string | undefined
+        do {
+          const answered = await service.post("namespaces/list", { prefix, limit, ...(cursor && { cursor }) })
+          const page = succeeded("namespaces/list", answered)
+          names.push(...page.namespaces.map(({ namespace }) => namespace))
+          cursor = page.nextCursor
+        } while (cursor !== undefined)
+        return names
+      }
+      for (const limit of [1, 2, 100]) {
+        expect(await listed("team-", limit)).toEqual(["team-a", "team-b", "team-b2"])
+        expect(await listed("tea", limit)).toEqual(["teal", "team", "team-a", "team-b", "team-b2"])
+        expect(await listed("team-b2", limit)).toEqual(["team-b2"])
+        expect(await listed("nobody", limit)).toEqual([])
+      }
+      for (const prefix of ["", "_x", "a b", "x".repeat(101)]) {
+        const problem = refused(await service.post("namespaces/list", { prefix }), "invalidRequest")
+        expect(pointersOf(problem)).toEqual(["/prefix"])
+      }
+    }))
+
+  test("ends a page of namespaces with large settings after a megabyte", () =>
+    withService({}, async (service) => {
+      const headers = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`x-${n}`, "v".repeat(250)]))
+      const onDead = { type: "webhook", url: `${hook}?${"q".repeat(1_900)}`, headers }
+      const waits = Array.from({ length: 99 }, () => "2591999999ms")
+      const all = Array.from({ length: 100 }, (_, n) => `n-${String(n).padStart(2, "0")}`)
+      for (const namespace of all) await put(service, { namespace, onDead, retryPolicy: { waits } })
+      const first = succeeded("namespaces/list", await service.post("namespaces/list", {}))
+      expect(first.namespaces.length).toBeLessThan(100)
+      const { nextCursor: cursor } = first
+      const second = succeeded("namespaces/list", await service.post("namespaces/list", { cursor }))
+      expect([...first.namespaces, ...second.namespaces].map(({ namespace }) => namespace)).toEqual(all)
+      expect(second.nextCursor).toBeUndefined()
     }))
 
   test("refuses a cursor that it never gave", () =>

@@ -46,6 +46,20 @@ describe("service/pause", () => {
   })
 })
 
+describe("service/get", () => {
+  const build = { version: "1.2.3", commit: "4f1c2e9", builtAt: "2030-01-01T00:00:00Z" }
+  const settings = [{ name: "TIMER_HTTP_PORT", value: "8080", isSet: false }]
+
+  test("says which program answers, and with settings: true which settings are in force", () =>
+    withService({ about: { build, settings } }, async (running) => {
+      const plain = await service(running, "get")
+      expect(plain.build).toEqual(build)
+      expect(plain).not.toHaveProperty("settings")
+      expect((await service(running, "get", { settings: true })).settings).toEqual(settings)
+      refused(await running.post("service/get", { settings: false }), "invalidRequest")
+    }))
+})
+
 describe("after a restore from a backup", () => {
   test("a resume needs the explicit consent that overdue timers fire", async () => {
     const pause = { sinceMs: 1_000, kind: "restored", reason: "the disk failed" } as const

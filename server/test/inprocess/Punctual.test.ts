@@ -9,6 +9,7 @@ import {
   type PunctualOptions,
   type TimerFire,
 } from "@punctual/server"
+import { eventually } from "../../testkit/eventually.ts"
 import { Receiver } from "../../testkit/Receiver.ts"
 import { TemporaryFolder } from "../../testkit/TemporaryFolder.ts"
 
@@ -371,6 +372,26 @@ describe("a refusal", () => {
 
 describe("on a file", () => {
   const fileIn = (folder: TemporaryFolder) => `sqlite:${join(folder.path, "timers.db")}`
+
+  test("audit records outlive the program, and expire after their retention", async () => {
+    using folder = new TemporaryFolder()
+    const store = fileIn(folder)
+    {
+      await using punctual = await openManual({ store })
+      await punctual.namespaces.put({ namespace: "n", maxPending: 5 })
+    }
+    {
+      await using punctual = await openManual({ store })
+      const { records } = await punctual.audit.list()
+      expect(records).toMatchObject([{ at: after(0), action: "namespaces.put", after: { maxPending: 5 } }])
+    }
+    // The first round of pruning runs when the store is opened.
+    const clock = `manual:${after(2).toISOString()}`
+    await using later = await openManual({ store, clock, auditRetention: "1h" })
+    await eventually("the record is removed", async () =>
+      (await later.audit.list()).records.length === 0 ? true : undefined,
+    )
+  })
 
   test("timers outlive the program", async () => {
     using folder = new TemporaryFolder()

@@ -30,18 +30,20 @@ const otherNames: Readonly<Record<string, string>> = {
   "clock.advance": "advance",
 }
 
-/** A program has no bus of its own, so it has no messages either. */
-const isOffered = (group: string): boolean => group !== "messages"
+/** A program has no bus of its own, so it has no messages either. It is trusted, so it needs neither keys nor sessions. */
+const isOffered = (group: string): boolean => !["messages", "keys", "sessions"].includes(group)
 
 test("there is a method for every call of the API", async () => {
   await using punctual = await openManual()
-  const { namespaces, service, breakers, egress } = punctual
+  const { namespaces, service, breakers, egress, audit, bulk } = punctual
   const offered: Readonly<Record<string, object>> = {
     timers: punctual,
     namespaces,
     service,
     breakers,
     egress,
+    audit,
+    bulk,
   }
   const endpoints = contractEndpoints(defaultLimits).filter(({ group }) => isOffered(group))
   expect(endpoints.length).toBeGreaterThan(15)
@@ -67,6 +69,27 @@ describe("calls about many timers", () => {
     })
     expect((await refusalOf(punctual.count({ namespace, until: new Date(Number.NaN) }))).errors).toEqual([
       { pointer: "/until", detail: expect.any(String) },
+    ])
+  })
+
+  test("count by time, and show the lives of a key, with Dates", async () => {
+    await using punctual = await openManual()
+    await three(punctual)
+    const filter = { namespace, from: after(1), until: after(5) }
+    expect(await punctual.histogram({ filter, buckets: 2 })).toEqual({
+      from: after(1),
+      until: after(5),
+      counts: [2, 1],
+      total: 3,
+      estimated: false,
+      asOf: after(0),
+    })
+    await punctual.cancel({ namespace, timerId: "a-1" })
+    await punctual.create({ namespace, timerId: "a-1", executeAt: after(9), payload: { n: 1 } })
+    const { lives } = await punctual.lives({ namespace, timerId: "a-1" })
+    expect(lives).toMatchObject([
+      { state: "pending", fireAt: after(9), payload: { n: 1 } },
+      { state: "cancelled", executeAt: after(1) },
     ])
   })
 
@@ -124,6 +147,28 @@ describe("calls about many timers", () => {
       code: "timerNotFound",
     })
   })
+})
+
+test("a job on many timers runs in the program, with Dates, and is aborted there", async () => {
+  await using punctual = await openManual()
+  for (const timerId of ["a", "b"]) await punctual.create({ namespace, timerId, executeAt: after(5) })
+  await punctual.create({ namespace, timerId: "c", executeAt: after(50) })
+  const { job: started } = await punctual.bulk.start({
+    do: "cancel",
+    filter: { namespace, until: after(10) },
+    reason: "no longer needed",
+    expect: 2,
+  })
+  expect(started).toMatchObject({ startedAt: new Date(start), startedBy: { caller: "program" } })
+  const { jobId } = started
+  const job = await eventually("it is done", async () => {
+    const found = await punctual.bulk.get({ jobId })
+    return found.job.state === "running" ? undefined : found.job
+  })
+  expect(job).toMatchObject({ state: "done", finishedAt: new Date(start), done: { cancelled: 2 } })
+  expect(await punctual.bulk.list()).toEqual({ jobs: [job] })
+  expect(await punctual.bulk.abort({ jobId })).toEqual({ job })
+  expect(await punctual.count({ namespace })).toEqual({ count: 1, capped: false })
 })
 
 describe("operator calls", () => {
@@ -211,6 +256,23 @@ describe("operator calls", () => {
     expect(open).toMatchObject([{ host: "127.0.0.1:1", namespace }])
     expect(await punctual.breakers.reset({ host: "127.0.0.1:1" })).toMatchObject({ reset: 1 })
     expect(await punctual.breakers.reset({ host: "elsewhere" })).toMatchObject({ reset: 0 })
+  })
+
+  test("are recorded as calls of the program, with Dates, and in the order newest first", async () => {
+    await using punctual = await openManual()
+    await punctual.service.pause({ reason: "a move" })
+    await punctual.advance({ by: "1h" })
+    await punctual.cancelMany({ namespace, all: true })
+    const { records } = await punctual.audit.list({ since: after(0) })
+    expect(records.map(({ at, action, caller }) => [at, action, caller])).toEqual([
+      [after(1), "timers.deleteMany", "program"],
+      [after(1), "clock.advance", "program"],
+      [after(0), "service.pause", "program"],
+    ])
+    expect(records[2]?.after).toEqual({ paused: true, since: start, kind: "asked", reason: "a move" })
+    expect(records[0]).not.toHaveProperty("address")
+    const { records: old } = await punctual.audit.list({ until: after(1), limit: 5 })
+    expect(old.length).toBe(1)
   })
 
   test("show the shards and their owners", async () => {

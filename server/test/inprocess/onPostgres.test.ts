@@ -27,13 +27,16 @@ describePostgres("packaged", "a program on PostgreSQL", () => {
     expect(shards.map(({ owner }) => owner)).toEqual([node, node, node, node])
   }, 60_000)
 
-  test("finds its timers again when it is opened again", async () => {
+  test("finds its timers and its audit records again when it is opened again", async () => {
     const { url } = server().database()
     {
       await using punctual = await open(url)
       await punctual.create({ namespace, timerId: "a", delay: "1ms", payload: oddPayload })
+      await punctual.namespaces.put({ namespace, maxPending: 5 })
     }
     await using punctual = await open(url)
+    const { records } = await punctual.audit.list()
+    expect(records).toMatchObject([{ action: "namespaces.put", caller: "program", after: { maxPending: 5 } }])
     const { promise, resolve } = Promise.withResolvers<TimerFire>()
     punctual.on(namespace, resolve)
     expect(await promise).toMatchObject({ timerId: "a", payload: oddPayload })

@@ -14,6 +14,13 @@ export interface Fault {
   readonly endedAtMs: number
 }
 
+/** A node that was asked to stop, and where it listened until then. */
+export interface Drain {
+  readonly url: string
+  readonly fromMs: number
+  readonly tookMs: number
+}
+
 /** No due timer waits longer than this after a fault. */
 const livelyAfterMs = 10_000
 const perSecond = 200
@@ -52,6 +59,33 @@ export class ClusterRun implements AsyncDisposable {
     const beganAtMs = Date.now()
     await fault()
     return { beganAtMs, endedAtMs: Date.now() }
+  }
+
+  /** Stops the nodes one after another, starts each again, and waits until it has its share of the shards. */
+  async roll(
+    start: (node: ClusterNode) => Promise<void> = (node) => node.start(),
+  ): Promise<ReadonlyArray<Drain>> {
+    const drains: Array<Drain> = []
+    for (const node of this.cluster.nodes) {
+      const { url } = node
+      const fromMs = Date.now()
+      expect(await node.terminate()).toBe(0)
+      drains.push({ url, fromMs, tookMs: Date.now() - fromMs })
+      await start(node)
+      await this.cluster.spread()
+    }
+    return drains
+  }
+
+  /**
+   * Requests without a good answer, other than those of nodes that drain. A node that drains says so until clients use
+   * other nodes. Only then does it refuse connections.
+   */
+  refusedBeside(drains: ReadonlyArray<Drain>): ReadonlyArray<Exchange> {
+    return this.refusedOutside([], 0).filter(({ url, sentAtMs, tookMs, status, retryAfter }) => {
+      const isDraining = drains.some((drain) => drain.url === url && sentAtMs + tookMs >= drain.fromMs)
+      return !isDraining || status !== 503 || retryAfter === undefined
+    })
   }
 
   /** Ends the traffic, waits until nothing is pending, and then stops all nodes. */

@@ -1,6 +1,8 @@
 // What a client can rely on in a cluster without faults. Every node gives the same answer, and only callers with the
 // cluster's secret can act as a node.
 import { afterAll, beforeAll, expect, test } from "bun:test"
+import { CallSignature, hashInSlices, signatureHeader } from "../../src/peers/http/CallSignature.ts"
+import { callHeader, toHeader, versionHeader } from "../../src/peers/http/HttpPeers.ts"
 import { ClusterHarness, type ClusterNode, clusterSecret } from "../../testkit/ClusterHarness.ts"
 import { eventually } from "../../testkit/eventually.ts"
 import type { Key } from "../../testkit/History.ts"
@@ -121,23 +123,37 @@ describePostgres("installed", "a cluster of three", () => {
   })
 
   test("refuses callers of the node routes that do not know the cluster's secret", async () => {
-    const speak = (
-      secret: string | undefined,
+    let calls = 0
+    const speak = async (
+      how: { readonly signedWith: string } | { readonly bare?: string },
       call: string,
       body: string,
       { name }: ClusterNode = cluster.node(1),
-    ) =>
-      fetch(`${cluster.node(1).url}/internal/v1/${call}`, {
+    ) => {
+      const head = {
+        version: "1",
         method: "POST",
+        path: `/internal/v1/${call}`,
+        to: name,
+        call: `a-test ${++calls} ${calls}`,
+      }
+      const claims = { signedAtMs: Date.now(), bodyHash: await hashInSlices(Buffer.from(body)) }
+      return fetch(`${cluster.node(1).url}${head.path}`, {
+        method: head.method,
         headers: {
           "content-type": "application/json",
-          "punctual-wire": "1",
-          "punctual-call": "a-test 1 1",
-          "punctual-to": name,
-          ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
+          [versionHeader]: head.version,
+          [callHeader]: head.call,
+          [toHeader]: head.to,
+          ...("signedWith" in how
+            ? { [signatureHeader]: new CallSignature(how.signedWith).headerOf(head, claims) }
+            : how.bare === undefined
+              ? {}
+              : { authorization: `Bearer ${how.bare}` }),
         },
         body,
       })
+    }
     const key = await keyOwnedBy(cluster.node(1), "smuggled")
     const cancel = {
       kind: "cancel",
@@ -147,18 +163,28 @@ describePostgres("installed", "a cluster of three", () => {
     }
     const smuggled = JSON.stringify({ specs: [], items: [cancel] })
     await ask(cluster.node(1), "create", { ...key, executeAt: inAnHour(), callbackUrl: cluster.receiver.url })
-    for (const secret of [undefined, "", "wrong", `${clusterSecret}x`, clusterSecret.slice(1)]) {
-      for (const call of ["write", "firing", "nudge", "lags"]) {
-        const response = await speak(secret, call, call === "write" ? smuggled : "{}")
+    const strangers = [
+      {},
+      ...["", "wrong", `${clusterSecret}x`, clusterSecret.slice(1)].flatMap((wrong) => [
+        { bare: wrong },
+        { signedWith: wrong },
+      ]),
+      // All nodes sign, so the secret itself is not accepted either.
+      { bare: clusterSecret },
+    ]
+    for (const stranger of strangers) {
+      for (const call of ["write", "firing", "nudge", "lags", "census"]) {
+        const response = await speak(stranger, call, call === "write" ? smuggled : "{}")
         expect(response.status).toBe(401)
         expect(await response.text()).not.toContain(clusterSecret)
       }
     }
+    const known = { signedWith: clusterSecret }
     // A caller that knows the secret but names another node is refused, too.
-    expect((await speak(clusterSecret, "write", smuggled, cluster.node(2))).status).toBe(421)
+    expect((await speak(known, "write", smuggled, cluster.node(2))).status).toBe(421)
     expect(await ask(cluster.node(2), "get", key)).toMatchObject({ body: { timer: { state: "pending" } } })
     // The same call by a caller that knows the secret is carried out.
-    expect((await speak(clusterSecret, "write", smuggled)).status).toBe(200)
+    expect((await speak(known, "write", smuggled)).status).toBe(200)
     expect(await ask(cluster.node(2), "get", key)).toMatchObject({ body: { timer: { state: "cancelled" } } })
   })
 })

@@ -101,6 +101,33 @@ describe("clients that do not finish", () => {
       },
     ))
 
+  test("unfinished bodies of twenty addresses use up all room for large bodies, and a prompt body is served", () =>
+    withService({ TIMER_BODY_TIMEOUT: "4m" }, async (_, port) => {
+      const headOf = (bytes: number) => createHeadOf(bytes).replace("/create ", "/createMany ")
+      const unfinished: Array<RawClient> = []
+      try {
+        for (let number = 2; number < 22; number++) {
+          const client = await RawClient.connected({ port, from: `127.0.0.${number}` })
+          unfinished.push(client.send(headOf(15_000_000) + " ".repeat(3_500_000)))
+        }
+        await eventually("there is no room for some of them", () =>
+          unfinished.some(({ statuses }) => statuses[0] === 503) ? true : undefined,
+        )
+        const timer = { namespace: "prompt", delay: "1h", callbackUrl: "http://h/" }
+        const body = JSON.stringify({ timers: [timer] }).padEnd(14_000_000)
+        // A client repeats what was answered 503.
+        await eventually("a prompt body of another address is served", async () => {
+          using prompt = await RawClient.connected({ port, from: "127.0.0.40" })
+          const [status] = await prompt.send(headOf(body.length) + body).answers(1)
+          expect([200, 503, undefined]).toContain(status)
+          return status === 200 ? true : undefined
+        })
+        expect(unfinished.filter(({ statuses }) => statuses.length === 0).length).toBeGreaterThan(0)
+      } finally {
+        for (const client of unfinished) client[Symbol.dispose]()
+      }
+    }))
+
   test("one address cannot take all connections, and its oldest unfinished requests make room", () =>
     withService({ TIMER_MAX_CONNECTIONS_PER_ADDRESS: "20" }, async (service, port) => {
       const unfinished: Array<RawClient> = []

@@ -76,6 +76,12 @@ test("alone in a folder it fires a timer, stops when asked, and finds its data a
   expect((await fetch(`${service.url}/docs/api.js`)).headers.get("content-type")).toStartWith(
     "text/javascript",
   )
+  const page = await fetch(`${service.url}/console/`)
+  expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"])
+  const [script = ""] = /main-[^"]+\.js/.exec(await page.text()) ?? []
+  const file = await fetch(`${service.url}/console/${script}`)
+  expect([file.status, file.headers.get("content-type")]).toEqual([200, "text/javascript; charset=utf-8"])
+  expect(await file.text()).not.toBe("")
   expect(await service.terminate()).toBe(0)
 
   // This command opens the store itself.
@@ -90,6 +96,12 @@ test("alone in a folder it fires a timer, stops when asked, and finds its data a
   expect(await service.terminate()).toBe(0)
   expect(receiver.deliveries.map(({ key }) => key.timerId)).toEqual(["soon"])
   expect(readdirSync(home).sort()).toEqual([".env", "data", "punctual"])
+}, 60_000)
+
+test("the executable makes more requests at once than the runtime does by default", async () => {
+  const settings = { TIMER_STORE_URL: "memory:", TIMER_MAX_IN_FLIGHT: "850" }
+  await using service = await ServiceProcess.ready({ folder: folder.path, program: executable, settings })
+  expect(await service.terminate()).toBe(0)
 }, 60_000)
 
 const post = async (service: ServiceProcess, call: string, body: unknown): Promise<unknown> => {

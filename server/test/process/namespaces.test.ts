@@ -122,6 +122,11 @@ test("settings and pauses survive a kill, and webhooks are signed while their ke
       kind: "asked",
       reason: "a test",
     })
+    const { body: shown } = await ask(service, "service/get", { settings: true })
+    expect(shown.build.version).toMatch(/^\d/)
+    expect(shown.settings).toContainEqual({ name: "TIMER_SECRET_KEY", value: "…", isSet: true })
+    expect(shown.settings).toContainEqual({ name: "TIMER_SHARDS", value: "16", isSet: false })
+    expect(JSON.stringify(shown)).not.toContain(oldKey)
     expect(target.requests).toEqual([])
     await ask(service, "service/resume", {})
     await arrived(1)

@@ -38,6 +38,12 @@ const withFile = (text: string, use: (file: string) => void) => {
 }
 
 describe("defaults", () => {
+  test("are told apart from what an operator set", () => {
+    const { given, effective } = accepted({ TIMER_HTTP_PORT: "9999", PATH: "/bin" })
+    expect([...given]).toEqual(["TIMER_HTTP_PORT"])
+    expect(effective["TIMER_HTTP_HOST"]).toBe("127.0.0.1")
+  })
+
   test("are the documented ones", () => {
     const { configuration, warnings } = accepted({})
     expect(warnings).toEqual([])
@@ -50,6 +56,7 @@ describe("defaults", () => {
       batchSize: 500,
       shards: 16,
       historyRetentionMs: 7 * 86_400_000,
+      census: "on",
       logLevel: "info",
       limits: defaultLimits,
     })
@@ -140,6 +147,18 @@ describe("values", () => {
     expect(slotsOf({ [maxInFlight]: "250", [runtime]: "300" })).toEqual([250, 50, 0])
   })
 
+  test("slots for new hosts are what the runtime has left, in proportion to the others and at most 1,000", () => {
+    const trialsOf = (environment: Record<string, string>) => accepted(environment).configuration.slots.trial
+    const runtime = "BUN_CONFIG_MAX_HTTP_REQUESTS"
+    expect(trialsOf({})).toBe(16)
+    expect(trialsOf({ [runtime]: "1024" })).toBe(784)
+    expect(trialsOf({ [runtime]: "10000" })).toBe(800)
+    expect(trialsOf({ [runtime]: "10000", TIMER_MAX_IN_FLIGHT: "500" })).toBe(1_000)
+    expect(trialsOf({ [runtime]: "1024", TIMER_MAX_IN_FLIGHT: "3" })).toBe(12)
+    expect(trialsOf({ [runtime]: "1024", TIMER_MAX_IN_FLIGHT: "900" })).toBe(0)
+    expect(trialsOf({ [runtime]: "1024", TIMER_SLOW_SHARE: "0%" })).toBe(0)
+  })
+
   test("name servers are addresses with or without a port", () => {
     for (const servers of ["10.0.0.2", "10.0.0.2:5353", "fd00::2", "[fd00::2]:5353"]) {
       expect(accepted({ TIMER_DNS_SERVERS: servers }).configuration.dnsServers).toEqual([servers])
@@ -199,6 +218,8 @@ describe("values", () => {
       `nats://${Array.from({ length: 17 }, (_, index) => `h${index}`).join(",")}`,
     ],
     TIMER_BROKER_CA_FILE: [""],
+    TIMER_BROKER_CERT_FILE: [""],
+    TIMER_BROKER_KEY_FILE: [""],
     TIMER_BROKER_REPLICAS: ["", "0", "6", "three"],
     TIMER_BROKER_SYNC: ["", "never", "ALWAYS"],
     TIMER_CLOCK: [

@@ -52,10 +52,12 @@ describe("a cluster", () => {
     expect(addressOf({ TIMER_NODE_ADDRESS: "10.0.0.11" })).toEqual({ host: "10.0.0.11" })
   })
 
-  test("uses the real port of this node", () => {
-    expect(nodeUrl({ host: "10.0.0.11" }, 40_123)).toBe("http://10.0.0.11:40123")
-    expect(nodeUrl({ host: "10.0.0.11", port: 81 }, 40_123)).toBe("http://10.0.0.11:81")
-    expect(nodeUrl({ host: "fd00::1" }, 81)).toBe("http://[fd00::1]:81")
+  test("uses the real port and the scheme of this node", () => {
+    const listening = (port: number, scheme = "http") => ({ port, url: `${scheme}://127.0.0.1:${port}` })
+    expect(nodeUrl({ host: "10.0.0.11" }, listening(40_123))).toBe("http://10.0.0.11:40123")
+    expect(nodeUrl({ host: "10.0.0.11", port: 81 }, listening(40_123))).toBe("http://10.0.0.11:81")
+    expect(nodeUrl({ host: "fd00::1" }, listening(81))).toBe("http://[fd00::1]:81")
+    expect(nodeUrl({ host: "node1" }, listening(8443, "https"))).toBe("https://node1:8443")
   })
 
   test("cannot reach a node at a wildcard address", () => {

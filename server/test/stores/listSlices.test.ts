@@ -1,12 +1,14 @@
-// A long list or count lets others run between its slices: it does not hold the engine's thread.
+// A long list, count or histogram lets others run between its slices: it does not hold the engine's thread.
 import { expect, test } from "bun:test"
 import { Effect } from "effect"
+import { ShardStorage } from "../../src/ports/ShardStorage.ts"
+import { decidingStore } from "../../src/stores/DecidingStore.ts"
 import { MemoryStore } from "../../src/stores/memory/MemoryStore.ts"
 import { owned } from "../../testkit/StoreFixture.ts"
 import { samplePut } from "../../testkit/timers.ts"
 import { turnsDuring } from "../../testkit/turnsDuring.ts"
 
-test("others run between two slices of a list or a count", () =>
+test("others run between two slices of a list, a count or a histogram", () =>
   Effect.runPromise(
     Effect.gen(function* () {
       const { store, write } = yield* owned
@@ -17,7 +19,39 @@ test("others run between two slices of a list or a count", () =>
       // 5,000 rows are 20 slices of 250.
       expect(yield* turnsDuring(store.list({ ...scope, ...page }))).toBeGreaterThanOrEqual(19)
       expect(yield* turnsDuring(store.count({ ...scope, limit: 10 }))).toBeGreaterThanOrEqual(19)
+      const span = { inclusiveFromMs: 0, exclusiveUntilMs: Number.MAX_SAFE_INTEGER, buckets: 10 }
+      expect(yield* turnsDuring(store.histogram({ ...scope, ...span }))).toBeGreaterThanOrEqual(19)
+      // Without the filter they are slices of up to 1,000.
+      const { host: _, ...all } = scope
+      expect(yield* turnsDuring(store.histogram({ ...all, ...span }))).toBeGreaterThanOrEqual(5)
       // A page by an index alone is one slice.
       expect(yield* turnsDuring(store.list({ namespace: "shop", state: "pending", ...page }))).toBeLessThan(5)
+    }).pipe(Effect.provide(MemoryStore.layer({ shards: 4 })), Effect.scoped),
+  ))
+
+test("a page reads at most 64 rows at once, and few rows beyond its limit of bytes", () =>
+  Effect.runPromise(
+    Effect.gen(function* () {
+      const { write } = yield* owned
+      const storage = yield* ShardStorage
+      const looks: Array<number> = []
+      const counting = decidingStore({
+        ...storage,
+        look: (keys) => {
+          looks.push(keys.length)
+          return storage.look(keys)
+        },
+      })
+      const tags = Array.from({ length: 10 }, (_, index) => `${index}`.padEnd(1_000, "x"))
+      yield* write(Array.from({ length: 1_000 }, () => samplePut({ namespace: "large", tags })))
+      yield* write(Array.from({ length: 1_000 }, () => samplePut({ namespace: "small" })))
+      const query = { state: "pending", reversed: false, includePayload: false, limit: 1_000 } as const
+      const large = yield* counting.list({ ...query, namespace: "large" })
+      expect(large.items.length).toBeLessThan(110)
+      expect(looks.reduce((sum, rows) => sum + rows, 0)).toBe(large.items.length)
+      looks.length = 0
+      const small = yield* counting.list({ ...query, namespace: "small" })
+      expect([small.items.length, small.next]).toEqual([1_000, undefined])
+      expect(Math.max(...looks)).toBe(64)
     }).pipe(Effect.provide(MemoryStore.layer({ shards: 4 })), Effect.scoped),
   ))

@@ -71,12 +71,12 @@ const expectAsWritten = Effect.gen(function* () {
   }
   expect(yield* store.tally).toEqual(tally)
   for (let shard = 0; shard < shards; shard++) {
-    const due = yield* store.due({
+    const due = (yield* store.due({
       shard,
       exclusiveAfter: beginning,
       inclusiveUntilMs: Number.MAX_SAFE_INTEGER,
       limit: 100,
-    })
+    })).timers
     const ofShard = pending.filter(({ uuid }) => shardOf(uuid, shards) === shard)
     expect(due).toEqual(ofShard.sort(compareDue))
   }

@@ -222,6 +222,35 @@ describe("a good run passes", () => {
     expect(finds(run.ends({ finished, tally }))).toEqual([])
   })
 
+  test("when a replayed timer is replaced in flight, long after a cancel of another timer", () => {
+    const run = new Run()
+      .creates("f1")
+      .attempts({ fireId: "f1" }, { result: "dead" })
+      .asks(create())
+      .asks(cancel, { result: "cancelled" })
+      .asks({ op: "replay", key }, { result: "replayed" })
+      .attempts({ fireId: "f3", revision: 3 }, { result: "retry" })
+      .creates("f4", 4)
+      .attempts({ fireId: "f4", revision: 4 }, delivered)
+    const finished = [life("f2", "cancelled", 2), life("f3", "cancelled", 3), life("f4", "delivered", 4)]
+    const tally = { created: 3, replayed: 1, dead: 1, cancelled: 2, delivered: 1 }
+    expect(finds(run.ends({ finished, tally }))).toEqual([])
+  })
+
+  test("when a timer that was created beside a cancel, but after it, is replaced in flight", () => {
+    const run = new Run().creates("f1")
+    const [cancels, creates] = [run.recorder.asked(cancel), run.recorder.asked(create())]
+    run.recorder.answered(cancels, { result: "cancelled" })
+    run.recorder.answered(creates, { result: "created", fireId: "f2", revision: 2 })
+    run
+      .attempts({ fireId: "f2", revision: 2 }, { result: "retry" })
+      .creates("f3", 3)
+      .attempts({ fireId: "f3", revision: 3 }, delivered)
+    const finished = [life("f1", "cancelled"), life("f2", "cancelled", 2), life("f3", "delivered", 3)]
+    const tally = { created: 3, cancelled: 2, delivered: 1 }
+    expect(finds(run.ends({ finished, tally }))).toEqual([])
+  })
+
   test("when the attempt of a cancelled timer had begun on a process that was killed", () => {
     const run = new Run().creates("f1")
     run.nowMs = due
@@ -421,6 +450,48 @@ describe("definite answers", () => {
       .asks(cancel, { result: "inFlight" })
       .attempts({ fireId: "f1", attempt: 2 }, delivered)
     expect(finds(run.ends(cancelledOnce))).toEqual(["definiteAnswers"])
+  })
+
+  test("after cancelled no timer starts that was acknowledged before, whatever else was asked", () => {
+    const run = new Run()
+      .asks(cancel)
+      .creates("f1")
+      .asks(moveTo(20_000))
+      .asks(cancel, { result: "cancelled" })
+      .attempts({ fireId: "f1" })
+    expect(finds(run.ends(cancelledOnce))).toEqual(["definiteAnswers"])
+  })
+
+  test("after cancelled no timer is tried again that was tried before, whoever made it", () => {
+    const run = new Run()
+      .asks(create())
+      .asks(create())
+      .attempts({ fireId: "f1" }, { result: "retry" })
+      .asks(cancel, { result: "cancelled" })
+      .attempts({ fireId: "f1", attempt: 2 })
+    const finished = [life("f1", "cancelled"), life("f2", "cancelled", 2)]
+    expect(finds(run.ends({ finished, tally: { created: 2, cancelled: 2 } }))).toEqual(["definiteAnswers"])
+  })
+
+  test("after cancelled no timer starts that is the only cancelled one in the store, whoever made it", () => {
+    const run = new Run().asks(create()).asks(cancel, { result: "cancelled" }).attempts({ fireId: "f1" })
+    expect(finds(run.ends(cancelledOnce))).toEqual(["definiteAnswers"])
+  })
+
+  test("cancelled says that no attempt of the timer runs, at the first cancel of a key and at later ones", () => {
+    const arrivesLate = (run: Run, fireId: string, revision: number): Run => {
+      run.nowMs = due
+      return run
+        .asks(cancel, { result: "cancelled" })
+        .attempts({ fireId, revision, beganAtMs: due - 1, firedAtMs: due })
+    }
+    const first = arrivesLate(new Run().creates("f1"), "f1", 1)
+    expect(finds(first.ends(cancelledOnce))).toEqual(["definiteAnswers"])
+    const between = new Run().creates("f1").asks(cancel, { result: "cancelled" })
+    between.asks(create(), { result: "created", fireId: "f2", revision: 3 })
+    const second = arrivesLate(between, "f2", 3)
+    const finished = [life("f1", "cancelled", 2), life("f2", "cancelled", 4)]
+    expect(finds(second.ends({ finished, tally: { created: 2, cancelled: 2 } }))).toEqual(["definiteAnswers"])
   })
 
   test("a moved timer does not fire at its old time", () => {

@@ -13,7 +13,7 @@ import type {
   Inserted as InsertedTimer,
   ShardStorage,
 } from "../../src/ports/ShardStorage.ts"
-import { StoreError } from "../../src/ports/TimerStore.ts"
+import { type DuePage, StoreError } from "../../src/ports/TimerStore.ts"
 import { storeDocuments } from "../../src/stores/StoreDocuments.ts"
 import type { Chance } from "./Chance.ts"
 import type { SimProcess } from "./SimProcess.ts"
@@ -117,7 +117,7 @@ export class SimStore {
       due: (query) =>
         this.#call("due", () => {
           witness.read(process.name)
-          return done(storage.due(query))
+          return done(Effect.map(storage.due(query), endedEarly))
         }),
       dueHeads: (query) => this.#call("dueHeads", () => done(storage.dueHeads(query))),
       ...(insertNew === undefined
@@ -235,6 +235,12 @@ export class SimStore {
     const { chance } = this.#parts
     return chance.happens(0.5) ? chance.between(50, longestTripUs) : answerWithinUs
   }
+}
+
+/** Some pages end before they are full, as pages of large timers do. */
+const endedEarly = (page: DuePage): DuePage => {
+  const end = page.timers.findIndex(({ fireId }) => fireId.endsWith("0")) + 1
+  return end === 0 || end === page.timers.length ? page : { timers: page.timers.slice(0, end), isLast: false }
 }
 
 /** The exit of an effect of the memory storage, which always completes at once. */

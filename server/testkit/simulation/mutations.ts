@@ -52,8 +52,8 @@ export const mutations: ReadonlyArray<Mutation> = [
   },
   {
     name: "a _dead timer is sent only if its timer is dead",
-    file: "engine/dispatch/Dispatcher.ts",
-    search: "death === undefined ? delivery : this.#parts.confirmed(timer, delivery, () => home.mayStart())",
+    file: "engine/dispatch/attemptOf.ts",
+    search: "death === undefined ? delivery : confirmed(timer, delivery, () => home.mayStart())",
     replacement: "delivery",
   },
   {

@@ -33,7 +33,7 @@ const choiceOf = (address: NatsAddress, shown: string): BusChoice => ({
     "stream",
     "prefix",
     "subjects",
-    ...(address.isTls ? ["caFile" as const] : []),
+    ...(address.isTls ? (["caFile", "certFile", "keyFile"] as const) : []),
   ]),
   open: (terms, { routing, onRefused }) =>
     Layer.unwrap(
@@ -59,10 +59,17 @@ const fixed = {
 
 export const natsSettings = (
   { isTls, ...address }: NatsAddress,
-  { caFile, replicas, isSynced, stream, prefix }: BusTerms,
+  { caFile, certFile, keyFile, replicas, isSynced, stream, prefix }: BusTerms,
 ): Omit<NatsOptions, "routing" | "intake" | "onRefused"> => ({
   ...address,
-  ...(isTls ? { tls: caFile === undefined ? {} : { caFile } } : {}),
+  ...(isTls
+    ? {
+        tls: {
+          ...(caFile === undefined ? {} : { caFile }),
+          ...(certFile === undefined || keyFile === undefined ? {} : { certFile, keyFile }),
+        },
+      }
+    : {}),
   replicas,
   isSynced,
   stream,

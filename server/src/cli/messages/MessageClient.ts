@@ -8,6 +8,7 @@ import {
   type StoredMessage,
 } from "@punctual/api/Messages"
 import { Effect } from "effect"
+import type { ServiceAddress } from "../client/ServiceAddress.ts"
 import { type Answered, callService } from "../client/ServiceClient.ts"
 import type { CommandFailed } from "../frame/CommandRuntime.ts"
 
@@ -17,10 +18,10 @@ export interface MessagesPage {
 }
 
 export class MessageClient {
-  readonly #url: string
+  readonly #service: ServiceAddress
 
-  constructor(url: string) {
-    this.#url = url
+  constructor(service: ServiceAddress) {
+    this.#service = service
   }
 
   /** The messages of one namespace, or of all if `namespace` is `undefined`. */
@@ -30,25 +31,29 @@ export class MessageClient {
     cursor?: string,
   ): Effect.Effect<Answered<MessagesPage>, CommandFailed> {
     const fields = { namespace, limit, cursor }
-    return callService(this.#url, { path: "/messages/list", fields, answer: ListMessagesAnswer })
+    return callService(this.#service, { path: "/messages/list", fields, answer: ListMessagesAnswer })
   }
 
   get(
     namespace: string,
     id: string,
   ): Effect.Effect<Answered<{ readonly message: StoredMessage }>, CommandFailed> {
-    return callService(this.#url, { path: "/messages/get", fields: { namespace, id }, answer: MessageAnswer })
+    return callService(this.#service, {
+      path: "/messages/get",
+      fields: { namespace, id },
+      answer: MessageAnswer,
+    })
   }
 
   replay(namespace: string, id: string): Effect.Effect<"replayed" | "duplicate", CommandFailed> {
     const fields = { namespace, id }
     const call = { path: "/messages/replay", fields, answer: ReplayMessageAnswer }
-    return Effect.map(callService(this.#url, call), ({ value }) => value.result)
+    return Effect.map(callService(this.#service, call), ({ value }) => value.result)
   }
 
   discard(namespace: string, id: string): Effect.Effect<"discarded", CommandFailed> {
     const fields = { namespace, id }
     const call = { path: "/messages/discard", fields, answer: DiscardMessageAnswer }
-    return Effect.map(callService(this.#url, call), ({ value }) => value.result)
+    return Effect.map(callService(this.#service, call), ({ value }) => value.result)
   }
 }

@@ -4,6 +4,7 @@ import { messagesPage, unknownNamespace } from "@punctual/api/Messages"
 import { Namespace } from "@punctual/api/Namespace"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import type { ServiceAddress } from "../client/ServiceAddress.ts"
 import { answerJson, type CommandInput, serviceFlags } from "../client/ServiceClient.ts"
 import { type CommandRun, misuse, Output, switchFlag } from "../frame/CommandRuntime.ts"
 import { MessageClient } from "./MessageClient.ts"
@@ -65,11 +66,11 @@ const listCommand = (input: CommandInput) =>
       ),
       ...serviceFlags(input),
     },
-    ({ namespace: given, limit, cursor, url, json }) =>
+    ({ namespace: given, limit, cursor, service, json }) =>
       Effect.gen(function* () {
         const namespace = Option.getOrUndefined(given)
         const from = Option.getOrUndefined(cursor)
-        const { value, text } = yield* new MessageClient(url).list(namespace, limit, from)
+        const { value, text } = yield* new MessageClient(service).list(namespace, limit, from)
         if (json) return yield* answerJson(text)
         const { messages, nextCursor } = value
         const { answer, remark, columns } = yield* Output
@@ -99,9 +100,9 @@ const showCommand = (input: CommandInput) =>
       id: Argument.String("ID").pipe(Argument.withDescription("The message's id, as list shows it")),
       ...serviceFlags(input),
     },
-    ({ namespace, id, url, json }) =>
+    ({ namespace, id, service, json }) =>
       Effect.gen(function* () {
-        const { value, text } = yield* new MessageClient(url).get(namespace, id)
+        const { value, text } = yield* new MessageClient(service).get(namespace, id)
         if (json) return yield* answerJson(text)
         const { answer } = yield* Output
         yield* answer(messagePage(value.message, text))
@@ -169,20 +170,23 @@ const discardCommand = (input: CommandInput) =>
   )
 
 interface Asked {
-  readonly url: string
+  readonly service: ServiceAddress
   readonly namespace: Option.Option<string>
   readonly all: boolean
   readonly json: boolean
   readonly ids: ReadonlyArray<string>
 }
 
-const disposeAsAsked = (disposal: Disposal, { url, namespace: given, all, json, ids }: Asked): CommandRun => {
+const disposeAsAsked = (
+  disposal: Disposal,
+  { service, namespace: given, all, json, ids }: Asked,
+): CommandRun => {
   const wrong = (message: string) => Effect.fail(misuse(["messages", disposal.name], message))
   const namespace = Option.getOrUndefined(given)
   if (all === ids.length > 0) {
     return wrong("Give either the ids of messages or --all.")
   }
-  const run = { disposal, client: new MessageClient(url), namespace, isJson: json }
+  const run = { disposal, client: new MessageClient(service), namespace, isJson: json }
   if (all) return disposeOfAll(run)
   return namespace === undefined
     ? wrong("Give the namespace of the messages with --namespace.")

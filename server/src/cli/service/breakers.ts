@@ -19,9 +19,9 @@ export const breakersCommand = (input: CommandInput) =>
   )
 
 const listCommand = (input: CommandInput) =>
-  Command.make("list", serviceFlags(input), ({ url, json }) =>
+  Command.make("list", serviceFlags(input), ({ service, json }) =>
     Effect.gen(function* () {
-      const asked = yield* callService(url, {
+      const asked = yield* callService(service, {
         path: "/breakers/list",
         fields: {},
         answer: ListBreakersAnswer,
@@ -67,16 +67,16 @@ const resetCommand = (input: CommandInput) =>
       host: Argument.String("HOST").pipe(Argument.withDescription("The host, as list shows it")),
       ...serviceFlags(input),
     },
-    ({ host, url, json }) =>
+    ({ host, service, json }) =>
       Effect.gen(function* () {
-        const { value, text } = yield* callService(url, {
+        const { value, text } = yield* callService(service, {
           path: "/breakers/reset",
           fields: { host },
           answer: ResetBreakersAnswer,
         })
         if (json) yield* answerJson(text)
         if (value.reset === 0) {
-          const hint = yield* callService(url, {
+          const hint = yield* callService(service, {
             path: "/breakers/list",
             fields: {},
             answer: ListBreakersAnswer,

@@ -6,6 +6,7 @@ import { ServiceAnswer } from "@punctual/api/Service"
 import { Effect, Option } from "effect"
 import { Command } from "effect/cli"
 import { longestAdvanceMs } from "../../engine/clock/ClockAdvance.ts"
+import type { ServiceAddress } from "../client/ServiceAddress.ts"
 import {
   answerValue,
   type CommandInput,
@@ -33,7 +34,7 @@ const advanceCommand = (input: CommandInput) =>
       maxFirings: countFlag("max-firings", "Stop after this many attempts"),
       ...serviceFlags(input),
     },
-    ({ by, to, maxFirings, url, json }): CommandRun => {
+    ({ by, to, maxFirings, service, json }): CommandRun => {
       if (countGiven(Option.isSome(by), Option.isSome(to)) !== 1) {
         return Effect.fail(misuse(["clock", "advance"], "Give either --by or --to."))
       }
@@ -41,11 +42,11 @@ const advanceCommand = (input: CommandInput) =>
         const goal = Option.isSome(to)
           ? to.value
           : yield* instantAfter(
-              url,
+              service,
               Option.getOrElse(by, () => ""),
             )
         const bound = Option.getOrUndefined(maxFirings)
-        const moved = yield* advanced(url, { to: goal, maxFirings: bound }, bound === undefined)
+        const moved = yield* advanced(service, { to: goal, maxFirings: bound }, bound === undefined)
         const now = formatInstant(moved.nowMs)
         if (json) {
           yield* answerValue({ now, fired: moved.fired, ...(moved.more ? { more: true } : {}) })
@@ -74,21 +75,21 @@ const advanceCommand = (input: CommandInput) =>
   )
 
 /** A call may stop on the way and must then be repeated. A repeated duration would move the clock too far. */
-const instantAfter = (url: string, by: string): Effect.Effect<string, CommandFailed> =>
-  Effect.map(callService(url, { path: "/service/get", fields: {}, answer: ServiceAnswer }), ({ value }) =>
+const instantAfter = (service: ServiceAddress, by: string): Effect.Effect<string, CommandFailed> =>
+  Effect.map(callService(service, { path: "/service/get", fields: {}, answer: ServiceAnswer }), ({ value }) =>
     formatInstant(value.now + (parseDuration(by) ?? 0)),
   )
 
 /** The service ends the call by itself before this time. */
 export const advanceWithinMs = longestAdvanceMs + 10_000
 
-const advanced = (url: string, fields: RequestFields, isRepeated: boolean) =>
+const advanced = (service: ServiceAddress, fields: RequestFields, isRepeated: boolean) =>
   Effect.gen(function* () {
     const { remark } = yield* Output
     let fired = 0
     let nowMs: number | undefined
     for (;;) {
-      const { value } = yield* callService(url, {
+      const { value } = yield* callService(service, {
         path: "/clock/advance",
         fields,
         answer: AdvanceClockAnswer,

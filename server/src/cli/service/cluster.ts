@@ -9,9 +9,9 @@ import { countOf, spanShown } from "../frame/figures.ts"
 import { textTable } from "../frame/textTable.ts"
 
 export const clusterCommand = (input: CommandInput) =>
-  Command.make("cluster", serviceFlags(input), ({ url, json }) =>
+  Command.make("cluster", serviceFlags(input), ({ service, json }) =>
     Effect.gen(function* () {
-      const asked = yield* callService(url, { path: "/cluster", fields: {}, answer: ClusterAnswer })
+      const asked = yield* callService(service, { path: "/cluster", fields: {}, answer: ClusterAnswer })
       if (json) return yield* answerJson(asked.text)
       const { answer } = yield* Output
       yield* answer(clusterText(asked.value))

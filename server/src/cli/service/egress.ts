@@ -22,9 +22,9 @@ const checkCommand = (input: CommandInput) =>
       target: Argument.String("URL").pipe(Argument.withDescription("The URL of a webhook")),
       ...serviceFlags(input),
     },
-    ({ target, url, json }) =>
+    ({ target, service, json }) =>
       Effect.gen(function* () {
-        const { value, text } = yield* callService(url, {
+        const { value, text } = yield* callService(service, {
           path: "/egress/check",
           fields: { url: target },
           answer: CheckEgressAnswer,

@@ -1,9 +1,12 @@
 // The settings in `punctual serve --help`, with their defaults, from the same table that validates them.
+import type { Setting } from "../../settings/Setting.ts"
 import {
   type Adapters,
+  apiKeyFileName,
+  apiKeyName,
   configFileName,
   limitSettings,
-  type Setting,
+  settings,
   settingsOf,
   urlName,
 } from "../../settings/Settings.ts"
@@ -20,6 +23,8 @@ export const settingsHelp = (adapters: Adapters): string =>
     ...secretFileNames.map((name) => `  ${name}`),
     "",
     `Commands that call a running service use the URL in ${urlName} (http://127.0.0.1:8080).`,
+    `They send the key in ${apiKeyName}, or in the file that ${apiKeyFileName} names. To a service on`,
+    `this machine they send the key in ${settings.adminKeyFile.name}, if no other is given.`,
     "",
     "Limits of the contract (a number, or a duration):",
     ...limitSettings.map(({ name, byDefault }) => `  ${name.padEnd(36)} ${byDefault}`),

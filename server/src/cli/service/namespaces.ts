@@ -16,7 +16,7 @@ import {
 import { type CommandRun, misuse, Output, switchFlag } from "../frame/CommandRuntime.ts"
 import { textTable } from "../frame/textTable.ts"
 import { onDeadFlag, type RetryTerms, retryFlags, retryPolicyOf, whyNotRetry } from "../timers/TermFlags.ts"
-import { countFlag, namespaceArgument, secretFileFlag, secretsIn } from "../timers/TimerFlags.ts"
+import { countFlag, namespaceArgument, secretFileFlag, secretsIn, textFlag } from "../timers/TimerFlags.ts"
 import { factLines, retryText, targetText } from "../timers/TimerView.ts"
 import { pageFlags, whyNotPaging } from "../timers/timersList.ts"
 
@@ -35,14 +35,22 @@ export const namespacesCommand = (input: CommandInput) =>
 const listCommand = (input: CommandInput) =>
   Command.make(
     "list",
-    { ...pageFlags, ...serviceFlags(input) },
-    ({ url, json, limit, cursor, all }): CommandRun => {
+    {
+      prefix: textFlag("prefix", "TEXT", "Only namespaces whose names begin with this"),
+      ...pageFlags,
+      ...serviceFlags(input),
+    },
+    ({ prefix, service, json, limit, cursor, all }): CommandRun => {
       const wrong = whyNotPaging(["namespaces", "list"], { limit, cursor, all })
       if (wrong !== undefined) return Effect.fail(wrong)
       const page = (from: string | undefined) =>
-        callService(url, {
+        callService(service, {
           path: "/namespaces/list",
-          fields: { limit: Option.getOrUndefined(limit), cursor: from },
+          fields: {
+            prefix: Option.getOrUndefined(prefix),
+            limit: Option.getOrUndefined(limit),
+            cursor: from,
+          },
           answer: ListNamespacesAnswer,
         })
       return Effect.gen(function* () {
@@ -67,30 +75,36 @@ const listCommand = (input: CommandInput) =>
     },
   ).pipe(
     Command.withDescription("List the namespaces that have timers or settings, by name."),
-    Command.withExamples([{ command: "punctual namespaces list --all" }]),
+    Command.withExamples([
+      { command: "punctual namespaces list --all" },
+      { command: "punctual namespaces list --prefix team-" },
+    ]),
   )
 
 const getCommand = (input: CommandInput) =>
-  Command.make("get", { namespace: namespaceArgument, ...serviceFlags(input) }, ({ namespace, url, json }) =>
-    Effect.gen(function* () {
-      const { value, text } = yield* callService(url, {
-        path: "/namespaces/get",
-        fields: { namespace },
-        answer: NamespaceAnswer,
-      })
-      if (json) return yield* answerJson(text)
-      const { settings } = value
-      const { answer } = yield* Output
-      yield* answer(
-        [
-          settingsText(settings),
-          factLines([
-            ["pending", countText(settings.pending)],
-            ["dead letters", countText(settings.dead)],
-          ]),
-        ].join("\n"),
-      )
-    }),
+  Command.make(
+    "get",
+    { namespace: namespaceArgument, ...serviceFlags(input) },
+    ({ namespace, service, json }) =>
+      Effect.gen(function* () {
+        const { value, text } = yield* callService(service, {
+          path: "/namespaces/get",
+          fields: { namespace },
+          answer: NamespaceAnswer,
+        })
+        if (json) return yield* answerJson(text)
+        const { settings } = value
+        const { answer } = yield* Output
+        yield* answer(
+          [
+            settingsText(settings),
+            factLines([
+              ["pending", countText(settings.pending)],
+              ["dead letters", countText(settings.dead)],
+            ]),
+          ].join("\n"),
+        )
+      }),
   ).pipe(
     Command.withDescription("Show the settings of a namespace, and how many timers it has."),
     Command.withExamples([{ command: "punctual namespaces get billing" }]),
@@ -116,6 +130,13 @@ const settingFlags = {
   ),
   secretFile: secretFileFlag,
   newSecret: switchFlag("new-secret", "Make a new secret and print it once"),
+  keepSecret: Flag.String("keep-secret").pipe(
+    Flag.withMetavar("FINGERPRINT"),
+    Flag.withDescription(
+      "A secret that the namespace keeps, by its fingerprint; for a rotation, beside --new-secret",
+    ),
+    Flag.atMost(2),
+  ),
   ...retryFlags("The default retry policy, also for fields that a timer's own policy leaves out"),
   onDead: onDeadFlag,
   maxInFlight: countFlag("max-in-flight", "How many attempts of the namespace may run at once"),
@@ -134,6 +155,7 @@ interface Settings extends RetryTerms {
   readonly secret: ReadonlyArray<string>
   readonly secretFile: Option.Option<string>
   readonly newSecret: boolean
+  readonly keepSecret: ReadonlyArray<string>
   readonly onDead: Option.Option<unknown>
   readonly maxInFlight: Option.Option<number>
   readonly maxPending: Option.Option<number>
@@ -146,7 +168,7 @@ const putCommand = (input: CommandInput) =>
   Command.make(
     "put",
     { namespace: namespaceArgument, ...settingFlags, ...serviceFlags(input) },
-    ({ namespace, reset, url, json, ...settings }) =>
+    ({ namespace, reset, service, json, ...settings }) =>
       Effect.gen(function* () {
         const wrong = (message: string) => Effect.fail(misuse(["namespaces", "put"], message))
         if (settings.paused && settings.unpaused)
@@ -163,7 +185,7 @@ const putCommand = (input: CommandInput) =>
         if ((given.webhookSecrets?.length ?? 0) > 2) {
           return yield* wrong("A namespace can have at most two secrets: the new one and the old one.")
         }
-        const { value, text } = yield* callService(url, {
+        const { value, text } = yield* callService(service, {
           path: "/namespaces/put",
           fields: { namespace, ...given, ...Object.fromEntries(reset.map((field) => [field, null])) },
           answer: PutNamespaceAnswer,
@@ -185,7 +207,8 @@ const putCommand = (input: CommandInput) =>
     Command.withDescription(
       [
         "Change settings of a namespace. Settings that you do not name stay as they are.",
-        "  Secrets replace each other: to rotate, give the new and the old secret, and later the new one alone.",
+        "  Secrets replace each other: to rotate, give --new-secret and --keep-secret for the old one, and later",
+        "  --keep-secret for the new one alone. punctual namespaces get shows the fingerprints.",
         "  The store seals them with TIMER_SECRET_KEY. If that is not set, a service on SQLite makes a key when the first",
         "  secret is set, in a file beside the store, and the command says where. Backups do not contain the key.",
       ].join("\n"),
@@ -194,7 +217,7 @@ const putCommand = (input: CommandInput) =>
     Command.withExamples([
       { command: "punctual namespaces put billing --max-pending 100000 --creates-per-second 50" },
       { command: "punctual namespaces put billing --new-secret" },
-      { command: "punctual namespaces put billing --new-secret --secret-file old-secret.txt" },
+      { command: "punctual namespaces put billing --new-secret --keep-secret 630dcd2966c43366" },
       { command: "punctual namespaces put billing --paused" },
       { command: "punctual namespaces put billing --unpaused --reset maxPending" },
     ]),
@@ -202,8 +225,8 @@ const putCommand = (input: CommandInput) =>
 
 const settingFields = (input: CommandInput, settings: Settings, made: string | undefined) =>
   Effect.gen(function* () {
-    const { secret, secretFile, onDead, maxInFlight, maxPending, createsPerSecond, paused, unpaused } =
-      settings
+    const { secret, secretFile, keepSecret, onDead, paused, unpaused } = settings
+    const { maxInFlight, maxPending, createsPerSecond } = settings
     const fromFile = Option.isSome(secretFile) ? yield* secretsIn(input, secretFile.value) : []
     // The new secret comes first: a receiver that checks only one signature checks the first.
     const secrets = [...(made === undefined ? [] : [made]), ...secret, ...fromFile]
@@ -211,8 +234,9 @@ const settingFields = (input: CommandInput, settings: Settings, made: string | u
       const message = "A secret must be whsec_ followed by 24 to 64 bytes in base64: --new-secret makes one."
       return yield* Effect.fail(misuse(["namespaces", "put"], message))
     }
+    const given = [...secrets, ...keepSecret.map((fingerprint) => ({ fingerprint }))]
     return {
-      webhookSecrets: secrets.length === 0 ? undefined : secrets,
+      webhookSecrets: given.length === 0 ? undefined : given,
       retryPolicy: retryPolicyOf(settings),
       onDead: Option.getOrUndefined(onDead),
       maxInFlight: Option.getOrUndefined(maxInFlight),

@@ -3,6 +3,7 @@ import { formatInstant } from "@punctual/api/Instant"
 import { ServiceAnswer } from "@punctual/api/Service"
 import { Effect, Option } from "effect"
 import { Command } from "effect/cli"
+import type { ServiceAddress } from "../client/ServiceAddress.ts"
 import {
   answerJson,
   type CommandInput,
@@ -11,13 +12,23 @@ import {
   serviceFlags,
 } from "../client/ServiceClient.ts"
 import { type CommandRun, Output, switchFlag } from "../frame/CommandRuntime.ts"
+import { textTable } from "../frame/textTable.ts"
 import { textFlag } from "../timers/TimerFlags.ts"
 
 export const statusCommand = (input: CommandInput) =>
-  Command.make("status", serviceFlags(input), ({ url, json }) => asked(url, json, "/service/get", {})).pipe(
-    Command.withDescription("Show the time of the service, and whether all firing is paused."),
+  Command.make(
+    "status",
+    {
+      settings: switchFlag("settings", "Also show every setting in force on the node asked, without secrets"),
+      ...serviceFlags(input),
+    },
+    ({ settings, service, json }) => asked(service, json, "/service/get", settings ? { settings } : {}),
+  ).pipe(
+    Command.withDescription(
+      "Show the time and the version of the service, and whether all firing is paused.",
+    ),
     Command.withShortDescription("Show the time of the service, and whether firing is paused"),
-    Command.withExamples([{ command: "punctual status" }]),
+    Command.withExamples([{ command: "punctual status" }, { command: "punctual status --settings" }]),
   )
 
 export const pauseCommand = (input: CommandInput) =>
@@ -27,7 +38,8 @@ export const pauseCommand = (input: CommandInput) =>
       reason: textFlag("reason", "TEXT", "Why; punctual status shows it"),
       ...serviceFlags(input),
     },
-    ({ reason, url, json }) => asked(url, json, "/service/pause", { reason: Option.getOrUndefined(reason) }),
+    ({ reason, service, json }) =>
+      asked(service, json, "/service/pause", { reason: Option.getOrUndefined(reason) }),
   ).pipe(
     Command.withDescription(
       [
@@ -50,7 +62,8 @@ export const resumeCommand = (input: CommandInput) =>
       ),
       ...serviceFlags(input),
     },
-    ({ fireOverdue, url, json }) => asked(url, json, "/service/resume", fireOverdue ? { fireOverdue } : {}),
+    ({ fireOverdue, service, json }) =>
+      asked(service, json, "/service/resume", fireOverdue ? { fireOverdue } : {}),
   ).pipe(
     Command.withDescription(
       [
@@ -62,15 +75,34 @@ export const resumeCommand = (input: CommandInput) =>
     Command.withExamples([{ command: "punctual resume" }, { command: "punctual resume --fire-overdue" }]),
   )
 
-const asked = (url: string, json: boolean, path: string, fields: RequestFields): CommandRun =>
+const asked = (service: ServiceAddress, json: boolean, path: string, fields: RequestFields): CommandRun =>
   Effect.gen(function* () {
-    const { value, text } = yield* callService(url, { path, fields, answer: ServiceAnswer })
+    const { value, text } = yield* callService(service, { path, fields, answer: ServiceAnswer })
     if (json) return yield* answerJson(text)
     const { answer } = yield* Output
-    yield* answer(statusText(value))
+    yield* answer(
+      [
+        pauseText(value),
+        ...(value.build === undefined ? [] : [buildText(value.build)]),
+        ...(value.settings === undefined ? [] : ["", settingsTable(value.settings)]),
+      ].join("\n"),
+    )
   })
 
-const statusText = ({ now, pause }: ServiceAnswer): string => {
+const buildText = ({ version, commit, builtAt }: NonNullable<ServiceAnswer["build"]>): string =>
+  `Version of the service: ${version}${commit === undefined ? " (from source)" : ` (commit ${commit}, built ${builtAt})`}.`
+
+const settingsTable = (settings: NonNullable<ServiceAnswer["settings"]>): string =>
+  textTable([
+    ["SETTING", "VALUE", "SET"],
+    ...settings.map(({ name, value, isSet }) => [
+      name,
+      value === "" ? "-" : value,
+      isSet ? "yes" : "default",
+    ]),
+  ])
+
+const pauseText = ({ now, pause }: ServiceAnswer): string => {
   const time = `Time of the service: ${formatInstant(now)}.`
   if (pause === undefined) return `Timers fire. ${time}`
   const why = pause.kind === "restored" ? " because of a restore from a backup" : ""

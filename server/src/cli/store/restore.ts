@@ -5,11 +5,14 @@
 import { existsSync, realpathSync } from "node:fs"
 import { resolve } from "node:path"
 import { formatInstant, parseInstant, whyNoInstant } from "@punctual/api/Instant"
+import type { Documents } from "@punctual/documents/Documents"
 import { Clock, Effect, Option, type Scope } from "effect"
 import { Argument, type CliError, Command, Flag } from "effect/cli"
 import type { SealingKeys } from "../../engine/namespaces/SealingKeys.ts"
 import type { SettingsRecords } from "../../engine/namespaces/SettingsRecords.ts"
 import { sealedIn, sealingRemark } from "../../maintenance/sealingRemark.ts"
+import { stopBulkJobs } from "../../maintenance/stopBulkJobs.ts"
+import { unconfirmedRemark, unconfirmKeys } from "../../maintenance/unconfirmKeys.ts"
 import type { CopyFacts, StorePlace } from "../../ports/StoreCopy.ts"
 import { asCommandFailed, told } from "../frame/asCommandFailed.ts"
 import { CommandFailed, misuse, Output, switchFlag } from "../frame/CommandRuntime.ts"
@@ -28,14 +31,20 @@ import {
 
 type Opened<A> = Effect.Effect<A, { readonly message: string }, Scope.Scope>
 
+/** What a restore changes besides timers. */
+interface RestoredRecords {
+  readonly documents: Documents["Service"]
+  readonly namespaces: SettingsRecords
+}
+
 /** The store that the flag or the settings name. It is not touched before one of these is opened. */
 export interface RestoreTarget {
   /** The place of its file. Fails while a service runs on the store, and if the store is not a file. */
   readonly place: Opened<StorePlace>
-  /** The settings in a prepared file, whose schema is updated to the version of this program. */
-  settingsIn(file: string, shards: number): Opened<SettingsRecords>
+  /** The records in a prepared file, whose schema is updated to the version of this program. */
+  recordsIn(file: string, shards: number): Opened<RestoredRecords>
   /** The store itself, after the backup is in place. */
-  readonly settling: Opened<SettleTarget>
+  readonly settling: Opened<SettleTarget & RestoredRecords>
   /** The number of shards in the settings. */
   readonly shards: number
   /** The keys that open webhook secrets in the place of the store. */
@@ -79,8 +88,9 @@ export const restoreCommand = (open: OpenRestoreTarget) =>
         const target = yield* asCommandFailed(open(Option.getOrUndefined(store)))
         const restored = file === undefined ? undefined : yield* placed(target, resolve(file), force)
         if (restored !== undefined) yield* toldOf(restored)
+        const isRestored = restored !== undefined
         const settled =
-          said === undefined ? undefined : yield* settledAs(target, said, restored !== undefined || force)
+          said === undefined ? undefined : yield* settledAs(target, said, { isRestored, isForced: force })
         const { answer } = yield* Output
         if (json) yield* answer(restoreJson(restored, said, settled))
         else if (settled !== undefined && said !== undefined) yield* answer(settledText(said, settled))
@@ -142,6 +152,8 @@ interface Restored {
   readonly otherShards?: number
   /** A remark about the key of its webhook secrets. */
   readonly ofKey?: string
+  /** It has keys of callers, which must be confirmed. */
+  readonly hasKeys: boolean
 }
 
 /** Releases the lock of the place before anything else opens the store. */
@@ -159,16 +171,21 @@ const placed = (target: RestoreTarget, file: string, isForced: boolean) =>
     const nowMs = yield* Clock.currentTimeMillis
     yield* tellGrowth(place.prepared, sizeOf(file))
     yield* asCommandFailed(place.prepare(file))
-    const sealed = yield* Effect.gen(function* () {
-      const namespaces = yield* asCommandFailed(target.settingsIn(place.prepared, facts.shards))
+    const { sealed, hasKeys } = yield* Effect.gen(function* () {
+      const { namespaces, documents } = yield* asCommandFailed(target.recordsIn(place.prepared, facts.shards))
       yield* pauseRestored(namespaces, facts.takenAtMs, nowMs)
-      return yield* told(sealedIn(namespaces))
+      yield* asCommandFailed(stopBulkJobs(documents, nowMs))
+      return {
+        sealed: yield* told(sealedIn(namespaces)),
+        hasKeys: yield* asCommandFailed(unconfirmKeys(documents, nowMs)),
+      }
     }).pipe(Effect.scoped)
     const kept = place.isTaken ? `${place.path}.before-restore-${stamp(nowMs)}` : undefined
     yield* asCommandFailed(place.put(kept))
     const ofKey = yield* sealingRemark(sealed, target.keys)
     const restored: Restored = {
       ...(ofKey === undefined ? {} : { ofKey }),
+      hasKeys,
       file,
       path: place.path,
       facts,
@@ -181,7 +198,7 @@ const placed = (target: RestoreTarget, file: string, isForced: boolean) =>
 /** An instant as part of a file's name. */
 const stamp = (instantMs: number): string => formatInstant(instantMs).replace(/[-:.]/g, "")
 
-const toldOf = ({ file, path, facts, kept, otherShards, ofKey }: Restored) =>
+const toldOf = ({ file, path, facts, kept, otherShards, ofKey, hasKeys }: Restored) =>
   Effect.gen(function* () {
     const { remark } = yield* Output
     const { pending, history, dead, bytes, takenAtMs } = facts
@@ -193,18 +210,34 @@ const toldOf = ({ file, path, facts, kept, otherShards, ofKey }: Restored) =>
     if (otherShards !== undefined)
       yield* remark(`The store has ${countOf(otherShards, "shard")}: set TIMER_SHARDS to ${otherShards}.`)
     if (ofKey !== undefined) yield* remark(ofKey)
+    if (hasKeys) yield* remark(unconfirmedRemark)
   })
 
-const settledAs = (target: RestoreTarget, { beforeMs, choice }: Said, isSure: boolean) =>
+interface Sureness {
+  /** This command has restored the store. */
+  readonly isRestored: boolean
+  readonly isForced: boolean
+}
+
+const settledAs = (target: RestoreTarget, { beforeMs, choice }: Said, { isRestored, isForced }: Sureness) =>
   Effect.gen(function* () {
     const settling = yield* asCommandFailed(target.settling)
     const pause = yield* pauseOf(settling.namespaces)
-    if (pause?.kind !== "restored" && !isSure) {
+    const isOfPunctual = isRestored || pause?.kind === "restored"
+    if (!isOfPunctual && !isForced) {
       const message =
         "the store was not restored by punctual, or you have already decided about its timers. If you restored it with a tool of the database server, add --force."
       return yield* new CommandFailed({ message })
     }
-    return yield* settleOverdue(settling, beforeMs, choice)
+    const settled = yield* settleOverdue(settling, beforeMs, choice)
+    // Somebody has restored the store with a tool of the database server, which knows nothing about jobs and keys.
+    if (!isOfPunctual) {
+      const nowMs = yield* Clock.currentTimeMillis
+      yield* asCommandFailed(stopBulkJobs(settling.documents, nowMs))
+      const hasKeys = yield* asCommandFailed(unconfirmKeys(settling.documents, nowMs))
+      if (hasKeys) yield* (yield* Output).remark(unconfirmedRemark)
+    }
+    return settled
   }).pipe(Effect.scoped)
 
 /** What happens to one timer, and to several. */

@@ -80,7 +80,8 @@ class SettleRun {
   }
 
   settle(shard: number, choice: "dead" | "discard") {
-    return this.#eachPage(shard, this.#target.store.due, (timers) =>
+    const read = (query: DueQuery) => Effect.map(this.#target.store.due(query), ({ timers }) => timers)
+    return this.#eachPage(shard, read, (timers) =>
       Effect.gen({ self: this }, function* () {
         const nowMs = yield* Clock.currentTimeMillis
         let odd: WriteAnswer | undefined

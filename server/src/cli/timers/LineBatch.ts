@@ -5,6 +5,7 @@
 import { type CreateManyTimersAnswer as Answer, CreateManyTimersAnswer } from "@punctual/api/CreateManyTimers"
 import type { FieldError, ProblemDocument } from "@punctual/api/Problem"
 import { Effect, Result } from "effect"
+import type { ServiceAddress } from "../client/ServiceAddress.ts"
 import { JsonText, type ServiceFailure, tryService } from "../client/ServiceClient.ts"
 import { Output, type OutputClosed } from "../frame/CommandRuntime.ts"
 import { countOf } from "../frame/figures.ts"
@@ -26,14 +27,14 @@ const longestWaitMs = 10_000
 export class LineBatch {
   readonly lines: ReadonlyArray<TimerLine>
   readonly #results: Array<LineResult | undefined>
-  readonly #url: string
+  readonly #service: ServiceAddress
   /** The lines that an earlier try may have stored, although the service did not say so. */
   readonly #maybeStored = new Set<number>()
   /** Why the last try did not finish all lines. */
   #why = ""
 
-  constructor(url: string, lines: ReadonlyArray<TimerLine>) {
-    this.#url = url
+  constructor(service: ServiceAddress, lines: ReadonlyArray<TimerLine>) {
+    this.#service = service
     this.lines = lines
     this.#results = lines.map(({ item }) =>
       "problem" in item ? { kind: "failed", detail: item.problem } : undefined,
@@ -83,7 +84,7 @@ export class LineBatch {
     })
     const fields = { timers: new JsonText(`[${items.join(",")}]`) }
     return Effect.map(
-      tryService(this.#url, { path: "/timers/createMany", fields, answer: CreateManyTimersAnswer }),
+      tryService(this.#service, { path: "/timers/createMany", fields, answer: CreateManyTimersAnswer }),
       ({ value }) => value,
     )
   }

@@ -3,10 +3,10 @@
 import { formatInstant, parseInstant } from "@punctual/api/Instant"
 import { CountTimersAnswer } from "@punctual/api/ListTimers"
 import { DiscardTimersAnswer, ReplayTimersAnswer } from "@punctual/api/ReplayTimers"
-import { ServiceAnswer } from "@punctual/api/Service"
 import { Effect, Option } from "effect"
 import { Argument, Command } from "effect/cli"
 import { type Batch, batchOf, countsText, type Repeating, repeatWhileMore } from "../client/Batches.ts"
+import type { ServiceAddress } from "../client/ServiceAddress.ts"
 import {
   answerValue,
   type CommandInput,
@@ -14,7 +14,15 @@ import {
   type RequestFields,
   serviceFlags,
 } from "../client/ServiceClient.ts"
-import { CommandFailed, type CommandRun, misuse, Output, switchFlag } from "../frame/CommandRuntime.ts"
+import { serviceNow } from "../client/serviceNow.ts"
+import {
+  CommandFailed,
+  type CommandRun,
+  misuse,
+  Output,
+  type OutputClosed,
+  switchFlag,
+} from "../frame/CommandRuntime.ts"
 import {
   countGiven,
   definedIn,
@@ -104,23 +112,21 @@ interface Chosen {
  * replays only timers that died before it began. Under a clock that does not move, this includes timers that die in the
  * same instant; then the command stops after `countMax` timers.
  */
-const chosen = (url: string, selection: Selection): Effect.Effect<Chosen, CommandFailed> =>
+const chosen = (
+  service: ServiceAddress,
+  selection: Selection,
+): Effect.Effect<Chosen, CommandFailed | OutputClosed, Output> =>
   Effect.gen(function* () {
     const { namespace, timerId, dryRun } = selection
     const common = { namespace, ...(dryRun ? { dryRun } : {}) }
     if (Option.isSome(timerId)) return { fields: { ...common, timerId: timerId.value }, countMax: 1 }
-    const { value: service } = yield* callService(url, {
-      path: "/service/get",
-      fields: {},
-      answer: ServiceAnswer,
-    })
-    const begun = service.now + 1
+    const begun = (yield* serviceNow(service)) + 1
     const until = Math.min(begun, parseInstant(Option.getOrElse(selection.until, () => "")) ?? begun)
     const from = parseInstant(Option.getOrElse(selection.from, () => ""))
     // No timer can have died after now, and the service would refuse a filter that ends before it begins.
     if (from !== undefined && from >= begun) return { fields: common, countMax: 0 }
     const filter = definedIn({ ...filterFields(selection), until: formatInstant(until) })
-    const { value: counted } = yield* callService(url, {
+    const { value: counted } = yield* callService(service, {
       path: "/timers/count",
       fields: { namespace, state: "dead", ...filter },
       answer: CountTimersAnswer,
@@ -138,12 +144,12 @@ const replayCommand = (input: CommandInput) =>
   Command.make(
     "replay",
     { ...selectionFlags, ...serviceFlags(input) },
-    ({ url, json, ...selection }): CommandRun => {
+    ({ service, json, ...selection }): CommandRun => {
       if (!isOneSelection(selection)) return Effect.fail(misuse(["dead", "replay"], whichOne))
       return Effect.gen(function* () {
-        const { fields, countMax } = yield* chosen(url, selection)
+        const { fields, countMax } = yield* chosen(service, selection)
         const call = (cursor: string | undefined) =>
-          callService(url, {
+          callService(service, {
             path: "/timers/replay",
             fields: { ...fields, cursor },
             answer: ReplayTimersAnswer,
@@ -199,7 +205,7 @@ const discardCommand = (input: CommandInput) =>
       yes: switchFlag("yes", "Confirms --all, because discarded timers cannot be restored"),
       ...serviceFlags(input),
     },
-    ({ url, json, yes, ...selection }): CommandRun => {
+    ({ service, json, yes, ...selection }): CommandRun => {
       const wrong = (message: string) => Effect.fail(misuse(["dead", "discard"], message))
       if (!isOneSelection(selection)) return wrong(whichOne)
       if (selection.all && !yes && !selection.dryRun) {
@@ -208,9 +214,9 @@ const discardCommand = (input: CommandInput) =>
         )
       }
       return Effect.gen(function* () {
-        const { fields, countMax } = yield* chosen(url, selection)
+        const { fields, countMax } = yield* chosen(service, selection)
         const call = (cursor: string | undefined) =>
-          callService(url, {
+          callService(service, {
             path: "/timers/discard",
             fields: { ...fields, cursor },
             answer: DiscardTimersAnswer,

@@ -5,6 +5,7 @@ import { memberSpan } from "@punctual/api/JsonSpan"
 import { ServiceAnswer } from "@punctual/api/Service"
 import { Clock, Effect } from "effect"
 import { Command } from "effect/cli"
+import type { ServiceAddress } from "../client/ServiceAddress.ts"
 import {
   answerJson,
   type CommandInput,
@@ -22,10 +23,10 @@ export const explainCommand = (input: CommandInput) =>
   Command.make(
     "explain",
     { namespace: namespaceArgument, timerId: timerIdArgument, ...serviceFlags(input) },
-    ({ namespace, timerId, url, json }) =>
+    ({ namespace, timerId, service, json }) =>
       Effect.gen(function* () {
-        const { value, text } = yield* knownTimer(url, namespace, timerId)
-        const explanation = explanationOf(value.timer, yield* serviceState(url))
+        const { value, text } = yield* knownTimer(service, namespace, timerId)
+        const explanation = explanationOf(value.timer, yield* serviceState(service))
         if (json) return yield* answerJson(explanationJson(explanation, text))
         const { answer } = yield* Output
         yield* answer(explanationText(`${namespace}/${timerId}`, explanation))
@@ -43,8 +44,8 @@ export const explainCommand = (input: CommandInput) =>
   )
 
 /** The timer of `punctual explain` and `punctual timers get`. The error for an unknown id says why it may be unknown. */
-export const knownTimer = (url: string, namespace: string, timerId: string) =>
-  tryService(url, { path: "/timers/get", fields: { namespace, timerId }, answer: TimerAnswer }).pipe(
+export const knownTimer = (service: ServiceAddress, namespace: string, timerId: string) =>
+  tryService(service, { path: "/timers/get", fields: { namespace, timerId }, answer: TimerAnswer }).pipe(
     Effect.mapError(({ message, problem }) =>
       problem?.code === "timerNotFound" ? unknownTimer(namespace, timerId) : new CommandFailed({ message }),
     ),
@@ -58,8 +59,8 @@ const unknownTimer = (namespace: string, timerId: string): CommandFailed =>
   })
 
 /** The service's time decides what is due. If the call fails, the command uses the clock of this machine. */
-const serviceState = (url: string): Effect.Effect<ServiceState> =>
-  callService(url, { path: "/service/get", fields: {}, answer: ServiceAnswer }).pipe(
+const serviceState = (service: ServiceAddress): Effect.Effect<ServiceState> =>
+  callService(service, { path: "/service/get", fields: {}, answer: ServiceAnswer }).pipe(
     Effect.map(({ value }): ServiceState => value),
     Effect.catch(() => Effect.map(Clock.currentTimeMillis, (now): ServiceState => ({ now }))),
   )

@@ -6,6 +6,7 @@ import { CountTimersAnswer } from "@punctual/api/ListTimers"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { batchOf, countsText, repeatWhileMore } from "../client/Batches.ts"
+import type { ServiceAddress } from "../client/ServiceAddress.ts"
 import {
   answerJson,
   answerValue,
@@ -33,8 +34,11 @@ import {
   whyNotScope,
 } from "./TimerFlags.ts"
 import { timerPage } from "./TimerView.ts"
+import { activityCommand } from "./timersActivity.ts"
 import { createTimerCommand, updateTimerCommand } from "./timersArm.ts"
+import { histogramCommand } from "./timersHistogram.ts"
 import { listTimers, pageFlags } from "./timersList.ts"
+import { livesCommand } from "./timersLives.ts"
 
 export const timersCommand = (input: CommandInput) =>
   Command.make("timers").pipe(
@@ -50,6 +54,9 @@ export const timersCommand = (input: CommandInput) =>
       getCommand(input),
       listCommand(input),
       countCommand(input),
+      histogramCommand(input),
+      livesCommand(input),
+      activityCommand(input),
       updateTimerCommand(input),
       cancelCommand(input),
     ]),
@@ -59,9 +66,9 @@ const getCommand = (input: CommandInput) =>
   Command.make(
     "get",
     { namespace: namespaceArgument, timerId: timerIdArgument, ...serviceFlags(input) },
-    ({ namespace, timerId, url, json }) =>
+    ({ namespace, timerId, service, json }) =>
       Effect.gen(function* () {
-        const { value, text } = yield* knownTimer(url, namespace, timerId)
+        const { value, text } = yield* knownTimer(service, namespace, timerId)
         if (json) return yield* answerJson(text)
         const { answer } = yield* Output
         yield* answer(timerPage(value.timer, text))
@@ -125,11 +132,11 @@ const countCommand = (input: CommandInput) =>
       reason: reasonFlag,
       ...serviceFlags(input),
     },
-    ({ namespaces, states, url, json, ...filter }): CommandRun => {
+    ({ namespaces, states, service, json, ...filter }): CommandRun => {
       const wrong = whyNotScope(namespaces, states, filter.reason)
       if (wrong !== undefined) return Effect.fail(misuse(["timers", "count"], wrong))
       return Effect.gen(function* () {
-        const { value, text } = yield* callService(url, {
+        const { value, text } = yield* callService(service, {
           path: "/timers/count",
           fields: { ...namespaceFields(namespaces), ...stateFields(states), ...filterFields(filter) },
           answer: CountTimersAnswer,
@@ -161,7 +168,7 @@ const cancelCommand = (input: CommandInput) =>
       yes: switchFlag("yes", "Confirms --all, because a cancelled timer never fires"),
       ...serviceFlags(input),
     },
-    ({ namespace, timerId, ifRevision, all, yes, url, json, ...filter }): CommandRun => {
+    ({ namespace, timerId, ifRevision, all, yes, service, json, ...filter }): CommandRun => {
       const wrong = (message: string) => Effect.fail(misuse(["timers", "cancel"], message))
       if (countGiven(Option.isSome(timerId), hasFilter(filter), all) !== 1) {
         return wrong("Give exactly one of these: a timer id, a filter, or --all.")
@@ -171,13 +178,13 @@ const cancelCommand = (input: CommandInput) =>
         return wrong(`This cancels every timer of ${namespace}: add --yes to confirm.`)
       }
       if (Option.isSome(timerId)) {
-        return cancelOne(url, json, {
+        return cancelOne(service, json, {
           namespace,
           timerId: timerId.value,
           ifRevision: Option.getOrUndefined(ifRevision),
         })
       }
-      return cancelMany(url, json, namespace, all ? undefined : definedIn(filterFields(filter)))
+      return cancelMany(service, json, namespace, all ? undefined : definedIn(filterFields(filter)))
     },
   ).pipe(
     Command.withDescription(
@@ -208,9 +215,13 @@ const cancelWords: Readonly<Record<CancelResult, string>> = {
 
 const isTooLate = (result: CancelResult): boolean => result === "inFlight" || result === "alreadyDelivered"
 
-const cancelOne = (url: string, json: boolean, fields: Readonly<Record<string, unknown>>): CommandRun =>
+const cancelOne = (
+  service: ServiceAddress,
+  json: boolean,
+  fields: Readonly<Record<string, unknown>>,
+): CommandRun =>
   Effect.gen(function* () {
-    const { value, text } = yield* callService(url, {
+    const { value, text } = yield* callService(service, {
       path: "/timers/delete",
       fields,
       answer: DeleteTimerAnswer,
@@ -223,19 +234,19 @@ const cancelOne = (url: string, json: boolean, fields: Readonly<Record<string, u
 
 /** Other clients may create timers as fast as this cancels them, so it stops at the count of the beginning. */
 const cancelMany = (
-  url: string,
+  service: ServiceAddress,
   json: boolean,
   namespace: string,
   filter: RequestFields | undefined,
 ): CommandRun =>
   Effect.gen(function* () {
-    const { value: there } = yield* callService(url, {
+    const { value: there } = yield* callService(service, {
       path: "/timers/count",
       fields: { namespace, ...filter },
       answer: CountTimersAnswer,
     })
     const call = (cursor: string | undefined) =>
-      callService(url, {
+      callService(service, {
         path: "/timers/deleteMany",
         fields: { namespace, ...(filter === undefined ? { all: true } : { filter }), cursor },
         answer: DeleteManyTimersAnswer,

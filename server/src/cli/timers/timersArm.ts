@@ -156,7 +156,7 @@ export const createTimerCommand = (input: CommandInput) =>
       ),
       ...serviceFlags(input),
     },
-    ({ namespace, timerId, onExisting, traceparent, url, json, from, format, dryRun, ...terms }) =>
+    ({ namespace, timerId, onExisting, traceparent, service, json, from, format, dryRun, ...terms }) =>
       Effect.gen(function* () {
         const wrong = whyNotCreate({ namespace, timerId, from, format, dryRun }, terms)
         if (wrong !== undefined) return yield* Effect.fail(misuse(["timers", "create"], wrong))
@@ -165,7 +165,7 @@ export const createTimerCommand = (input: CommandInput) =>
             namespace: Option.getOrUndefined(namespace),
             onExisting: Option.getOrUndefined(onExisting),
           }
-          return yield* createFrom(input, { from: from.value, format, dryRun, ...defaults, url, json })
+          return yield* createFrom(input, { from: from.value, format, dryRun, ...defaults, service, json })
         }
         const fields = {
           namespace: Option.getOrUndefined(namespace),
@@ -174,7 +174,7 @@ export const createTimerCommand = (input: CommandInput) =>
           traceparent: Option.getOrUndefined(traceparent),
           onExisting: Option.getOrUndefined(onExisting),
         }
-        const { value, text } = yield* callService(url, {
+        const { value, text } = yield* callService(service, {
           path: "/timers/create",
           fields,
           answer: CreateTimerAnswer,
@@ -241,7 +241,7 @@ export const updateTimerCommand = (input: CommandInput) =>
       ifRevision: countFlag("if-revision", "Only if the timer is at this revision"),
       ...serviceFlags(input),
     },
-    ({ namespace, timerId, reset, ifRevision, url, json, ...terms }) =>
+    ({ namespace, timerId, reset, ifRevision, service, json, ...terms }) =>
       Effect.gen(function* () {
         const wrong = whyNotTogether(terms)
         if (wrong !== undefined) return yield* Effect.fail(misuse(["timers", "update"], wrong))
@@ -255,7 +255,7 @@ export const updateTimerCommand = (input: CommandInput) =>
             misuse(["timers", "update"], "Give at least one flag that changes the timer."),
           )
         }
-        const { value, text } = yield* callService(url, {
+        const { value, text } = yield* callService(service, {
           path: "/timers/update",
           fields: {
             namespace,

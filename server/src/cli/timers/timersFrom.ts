@@ -5,10 +5,11 @@ import { createResults, makeCreateTimer } from "@punctual/api/CreateTimer"
 import { fieldErrors } from "@punctual/api/invalidRequest"
 import { defaultLimits } from "@punctual/api/Limits"
 import { requestParseOptions } from "@punctual/api/requestParseOptions"
-import { ServiceAnswer } from "@punctual/api/Service"
 import { Clock, Effect, Option, Result, SchemaParser } from "effect"
 import { Flag } from "effect/cli"
-import { type CommandInput, callService } from "../client/ServiceClient.ts"
+import type { ServiceAddress } from "../client/ServiceAddress.ts"
+import type { CommandInput } from "../client/ServiceClient.ts"
+import { serviceNow } from "../client/serviceNow.ts"
 import {
   CommandFailed,
   type CommandRun,
@@ -61,19 +62,19 @@ export interface FromAsked {
   readonly dryRun: boolean
   readonly namespace: string | undefined
   readonly onExisting: string | undefined
-  readonly url: string
+  readonly service: ServiceAddress
   readonly json: boolean
 }
 
 export const createFrom = (input: CommandInput, asked: FromAsked): CommandRun =>
   Effect.gen(function* () {
-    const { from, url, json, dryRun, namespace, onExisting } = asked
+    const { from, service, json, dryRun, namespace, onExisting } = asked
     const format = Option.getOrUndefined(asked.format) ?? formatOf(from)
     if (format === undefined) {
       const message = "Give the format of the file: --format jsonl or --format csv."
       return yield* Effect.fail(misuse(["timers", "create"], message))
     }
-    const nowMs = dryRun ? yield* Clock.currentTimeMillis : yield* serviceNow(url)
+    const nowMs = dryRun ? yield* Clock.currentTimeMillis : yield* serviceNow(service)
     const chunks = from === "-" ? input.stdin() : createReadStream(from)
     const lines = yield* linesOf({ chunks }, from === "-" ? "stdin" : printable(from))
     const timers = yield* timerLines(lines, format, {
@@ -82,7 +83,7 @@ export const createFrom = (input: CommandInput, asked: FromAsked): CommandRun =>
       ...(onExisting === undefined ? {} : { onExisting }),
     })
     const report = new Report(json, dryRun)
-    const stopped = yield* dryRun ? checkAll(timers, report) : sendAll(url, timers, report)
+    const stopped = yield* dryRun ? checkAll(timers, report) : sendAll(service, timers, report)
     yield* report.summary
     if (stopped !== undefined) {
       return yield* new CommandFailed({
@@ -106,20 +107,13 @@ const formatOf = (file: string): FileFormat | undefined => {
   return /\.csv$/i.test(file) ? "csv" : undefined
 }
 
-/** The clock of the service, which may be a manual clock. */
-const serviceNow = (url: string) =>
-  Effect.map(
-    callService(url, { path: "/service/get", fields: {}, answer: ServiceAnswer }),
-    ({ value }) => value.now,
-  )
-
 /** Returns why the command stopped before the end of the file; `undefined` if it sent everything. */
-const sendAll = (url: string, timers: TimerLines, report: Report) =>
+const sendAll = (service: ServiceAddress, timers: TimerLines, report: Report) =>
   Effect.gen(function* () {
     let gathered: Array<TimerLine> = []
     let chars = 0
     const flush = Effect.gen(function* () {
-      const batch = new LineBatch(url, gathered)
+      const batch = new LineBatch(service, gathered)
       gathered = []
       chars = 0
       const stopped = yield* batch.send

@@ -1,11 +1,12 @@
-// Lists of timers, for `punctual timers list` and `punctual dead list`: one page, or all pages with --all. Only one
-// page is in memory.
+// Lists of timers, for `punctual timers list` and `punctual dead list`.
 import { elementSpans } from "@punctual/api/JsonSpan"
 import { ListTimersAnswer } from "@punctual/api/ListTimers"
 import { Effect, Option } from "effect"
 import { Flag } from "effect/cli"
-import { type Answered, answerJson, callService, type RequestFields } from "../client/ServiceClient.ts"
-import { type CommandRun, misuse, Output, switchFlag } from "../frame/CommandRuntime.ts"
+import { listPages } from "../client/listPages.ts"
+import type { ServiceAddress } from "../client/ServiceAddress.ts"
+import { callService, type RequestFields } from "../client/ServiceClient.ts"
+import { type CommandRun, misuse, switchFlag } from "../frame/CommandRuntime.ts"
 import {
   countGiven,
   type Filter,
@@ -35,7 +36,7 @@ export interface Paging {
 
 interface Listing extends Filter, Paging {
   readonly path: ReadonlyArray<string>
-  readonly url: string
+  readonly service: ServiceAddress
   readonly json: boolean
   readonly namespaces: ReadonlyArray<string>
   readonly states: ReadonlyArray<string>
@@ -46,7 +47,7 @@ interface Listing extends Filter, Paging {
 }
 
 export const listTimers = (listing: Listing): CommandRun => {
-  const { path, url, json, namespaces, states, order, payload, none, all, limit, cursor } = listing
+  const { path, service, json, namespaces, states, order, payload, none, all, limit, cursor } = listing
   const wrong = whyNotPaging(path, listing)
   if (wrong !== undefined) return Effect.fail(wrong)
   const wrongScope = whyNotScope(namespaces, states, listing.reason)
@@ -59,7 +60,7 @@ export const listTimers = (listing: Listing): CommandRun => {
     ...(payload ? { include: ["payload"] } : {}),
   }
   const page = (from: string | undefined) =>
-    callService(url, {
+    callService(service, {
       path: "/timers/list",
       fields: { ...fields, limit: Option.getOrUndefined(limit), cursor: from },
       answer: ListTimersAnswer,
@@ -69,37 +70,18 @@ export const listTimers = (listing: Listing): CommandRun => {
     hasFinished: states.some((state) => state !== "pending"),
     hasNamespaces: "namespaces" in fields,
   }
-  const shown = (answered: Answered<ListTimersAnswer>) =>
-    timerTable(answered.value.timers, shape, payload ? payloadTexts(answered.text) : undefined)
-  return Effect.gen(function* () {
-    const { answer, remark } = yield* Output
-    let answered = yield* page(Option.getOrUndefined(cursor))
-    if (!all) {
-      if (json) return yield* answerJson(answered.text)
-      yield* answer(answered.value.timers.length === 0 ? none : shown(answered))
-      const { nextCursor, examined } = answered.value
-      if (nextCursor !== undefined) {
-        const more =
-          examined === undefined
-            ? "There are more"
-            : `${examined} timers were examined, and there may be more`
-        yield* remark(`${more}: list all with --all, or continue with --cursor=${nextCursor}`)
-      }
-      return
-    }
-    let listed = 0
-    for (;;) {
-      const { timers, nextCursor } = answered.value
-      if (timers.length > 0) {
-        const table = json ? timerLines(answered.text).join("\n") : shown(answered)
-        yield* answer(json || listed === 0 ? table : withoutHead(table))
-      }
-      listed += timers.length
-      if (nextCursor === undefined) break
-      answered = yield* page(nextCursor)
-    }
-    if (listed === 0 && !json) yield* answer(none)
-  })
+  return listPages(
+    {
+      page,
+      size: ({ timers }) => timers.length,
+      lines: ({ text }) => timerJsonLines(text),
+      table: ({ value, text }) => timerTable(value.timers, shape, payload ? payloadTexts(text) : undefined),
+      none,
+      more: ({ examined }) =>
+        examined === undefined ? "There are more" : `${examined} timers were examined, and there may be more`,
+    },
+    { all, json, cursor },
+  )
 }
 
 export const whyNotPaging = (path: ReadonlyArray<string>, { all, limit, cursor }: Paging) =>
@@ -107,21 +89,23 @@ export const whyNotPaging = (path: ReadonlyArray<string>, { all, limit, cursor }
     ? misuse(path, "--all lists every page, so it cannot be combined with --limit or --cursor.")
     : undefined
 
-const withoutHead = (table: string): string => table.slice(table.indexOf("\n") + 1)
-
 /** Puts JSON on one line. Strings in JSON escape line breaks and tabs, so only white space between tokens changes. */
 const inOneLine = (json: string): string => json.replace(/[\n\r\t]+/g, " ")
 
 /** The payloads as they were sent: parsing and writing them again would change large numbers. */
-const payloadTexts = (text: string): ReadonlyArray<string> =>
-  elementSpans(text, "timers", "payload").map((span) =>
+const payloadTexts = (text: string, member: ListMember = "timers"): ReadonlyArray<string> =>
+  elementSpans(text, member, "payload").map((span) =>
     span === undefined ? "" : inOneLine(text.slice(span.start, span.end)),
   )
 
-const timerLines = (text: string): ReadonlyArray<string> => {
-  const { timers } = JSON.parse(text) as { readonly timers: ReadonlyArray<Record<string, unknown>> }
-  const payloads = payloadTexts(text)
-  return timers.map(({ payload: _, ...timer }, index) => {
+/** The member of an answer that has the timers. */
+type ListMember = "timers" | "lives"
+
+/** The JSON of each timer of an answer, with its payload as it was sent. */
+export const timerJsonLines = (text: string, member: ListMember = "timers"): ReadonlyArray<string> => {
+  const answer = JSON.parse(text) as Partial<Record<ListMember, ReadonlyArray<Record<string, unknown>>>>
+  const payloads = payloadTexts(text, member)
+  return (answer[member] ?? []).map(({ payload: _, ...timer }, index) => {
     const json = JSON.stringify(timer)
     const payload = payloads[index] ?? ""
     return payload === "" ? json : `${json.slice(0, -1)},"payload":${payload}}`

@@ -5,6 +5,7 @@ import { ListTimersAnswer } from "@punctual/api/ListTimers"
 import { ListNamespacesAnswer, NamespaceAnswer } from "@punctual/api/NamespaceSettings"
 import { ServiceAnswer } from "@punctual/api/Service"
 import { Effect } from "effect"
+import type { ServiceAddress } from "../client/ServiceAddress.ts"
 import { type ServiceFailure, tryService } from "../client/ServiceClient.ts"
 
 export type WatchedTimer = TimerAnswer["timer"]
@@ -40,7 +41,7 @@ export interface Snapshot {
 }
 
 export class WatchPoll {
-  readonly #url: string
+  readonly #service: ServiceAddress
   readonly #asked: ReadonlyArray<string>
   #turns = 0
   #namespaces: ReadonlyArray<NamespaceView> = []
@@ -51,8 +52,8 @@ export class WatchPoll {
   readonly #known = new Set<string>()
 
   /** If `asked` is empty, it watches the first namespaces of the service. */
-  constructor(url: string, asked: ReadonlyArray<string>) {
-    this.#url = url
+  constructor(service: ServiceAddress, asked: ReadonlyArray<string>) {
+    this.#service = service
     this.#asked = asked
   }
 
@@ -127,7 +128,7 @@ export class WatchPoll {
     fields: Readonly<Record<string, unknown>>,
     answer: Parameters<typeof tryService<A>>[1]["answer"],
   ): Effect.Effect<A, ServiceFailure> {
-    return Effect.map(tryService(this.#url, { path, fields, answer }), ({ value }) => value)
+    return Effect.map(tryService(this.#service, { path, fields, answer }), ({ value }) => value)
   }
 
   /**

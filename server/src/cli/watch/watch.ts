@@ -4,7 +4,8 @@ import { parseDuration } from "@punctual/api/DurationMs"
 import { Namespace } from "@punctual/api/Namespace"
 import { Effect, Option, Result, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { type CommandInput, type ServiceFailure, serviceFlags } from "../client/ServiceClient.ts"
+import { shownUrl } from "../client/ServiceAddress.ts"
+import { type CommandInput, isPassing, serviceFlags } from "../client/ServiceClient.ts"
 import { CommandFailed, Output } from "../frame/CommandRuntime.ts"
 import { namespacesMost, type Snapshot, type WatchedChange, WatchPoll } from "./WatchPoll.ts"
 import { awayLines, changeJson, changeText, viewLines } from "./watchText.ts"
@@ -44,16 +45,16 @@ export const watchCommand = (input: CommandInput) =>
       ),
       ...serviceFlags(input),
     },
-    ({ namespaces, everyMs, url, json }) =>
+    ({ namespaces, everyMs, service, json }) =>
       Effect.gen(function* () {
         const output = yield* Output
         const stopped = yield* output.untilStopped
-        const shown = url.replace(/:\/\/.*@/, "://…@")
+        const shown = shownUrl(service)
         const { columns } = output
         const view =
           json || columns === undefined ? new LinesView(output, json) : new ScreenView(output, shown, columns)
         yield* Effect.raceFirst(
-          watching(new WatchPoll(url, [...new Set(namespaces)]), view, everyMs),
+          watching(new WatchPoll(service, [...new Set(namespaces)]), view, everyMs),
           stopped,
         )
       }),
@@ -102,9 +103,6 @@ const watching = (poll: WatchPoll, view: View, everyMs: number) =>
       yield* Effect.sleep(awayWaitMs)
     }
   })
-
-const isPassing = ({ isUnreachable, problem }: ServiceFailure): boolean =>
-  isUnreachable || problem?.status === 503 || problem?.status === 429
 
 /** A line for each change, for files, pipes and programs. */
 class LinesView implements View {

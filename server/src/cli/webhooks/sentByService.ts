@@ -22,13 +22,14 @@ import { defaultLimits } from "@punctual/api/Limits"
 import { NamespaceAnswer } from "@punctual/api/NamespaceSettings"
 import { DiscardTimersAnswer } from "@punctual/api/ReplayTimers"
 import { Clock, Effect } from "effect"
+import type { ServiceAddress } from "../client/ServiceAddress.ts"
 import { callService, JsonText } from "../client/ServiceClient.ts"
 import type { CommandFailed } from "../frame/CommandRuntime.ts"
 import type { TestOutcome } from "./TestOutcome.ts"
 
 export interface ServiceTest {
   /** The URL of the service. */
-  readonly serviceUrl: string
+  readonly service: ServiceAddress
   readonly namespace: string
   readonly url: string
   /** JSON. */
@@ -48,14 +49,14 @@ type Timer = TimerAnswer["timer"]
 
 export const sentByService = (test: ServiceTest): Effect.Effect<TestOutcome, CommandFailed> =>
   Effect.gen(function* () {
-    const { serviceUrl, namespace, url, payload, timerId } = test
+    const { service, namespace, url, payload, timerId } = test
     const key = { namespace, timerId }
-    const { value: set } = yield* callService(serviceUrl, {
+    const { value: set } = yield* callService(service, {
       path: "/namespaces/get",
       fields: { namespace },
       answer: NamespaceAnswer,
     })
-    const { value: created } = yield* callService(serviceUrl, {
+    const { value: created } = yield* callService(service, {
       path: "/timers/create",
       fields: {
         ...key,
@@ -70,7 +71,7 @@ export const sentByService = (test: ServiceTest): Effect.Effect<TestOutcome, Com
       answer: CreateTimerAnswer,
     })
     const { fireId } = created.timer
-    const timer = yield* followed(test, fireId).pipe(Effect.ensuring(Effect.ignore(removed(serviceUrl, key))))
+    const timer = yield* followed(test, fireId).pipe(Effect.ensuring(Effect.ignore(removed(service, key))))
     const fingerprints = set.settings.webhookSecrets.map(({ fingerprint }) => fingerprint)
     const outcome = outcomeOf(timer, fireId)
     return {
@@ -90,13 +91,13 @@ const onDeadText = ({ verdict }: Pick<TestOutcome, "verdict">, namespace: string
 
 /** The timer when it has an outcome, or its state when the time is over. */
 const followed = (
-  { serviceUrl, namespace, timerId, withinMs = outcomeWithinMs }: ServiceTest,
+  { service, namespace, timerId, withinMs = outcomeWithinMs }: ServiceTest,
   fireId: string,
 ): Effect.Effect<Timer, CommandFailed> =>
   Effect.gen(function* () {
     const endMs = (yield* Clock.currentTimeMillis) + withinMs
     for (let lookMs = firstLookMs; ; lookMs = Math.min(lookMs * 2, longestLookMs)) {
-      const { value } = yield* callService(serviceUrl, {
+      const { value } = yield* callService(service, {
         path: "/timers/get",
         fields: { namespace, timerId },
         answer: TimerAnswer,
@@ -150,8 +151,8 @@ const outcomeOf = (timer: Timer, fireId: string): Omit<TestOutcome, "signed"> =>
 }
 
 /** Removes the pending timer or the dead letter of the test. The history keeps its outcome for a time. */
-const removed = (serviceUrl: string, key: { readonly namespace: string; readonly timerId: string }) =>
+const removed = (service: ServiceAddress, key: { readonly namespace: string; readonly timerId: string }) =>
   Effect.andThen(
-    callService(serviceUrl, { path: "/timers/delete", fields: key, answer: DeleteTimerAnswer }),
-    callService(serviceUrl, { path: "/timers/discard", fields: key, answer: DiscardTimersAnswer }),
+    callService(service, { path: "/timers/delete", fields: key, answer: DeleteTimerAnswer }),
+    callService(service, { path: "/timers/discard", fields: key, answer: DiscardTimersAnswer }),
   )

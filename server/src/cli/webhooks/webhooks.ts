@@ -45,7 +45,7 @@ const testCommand = (input: CommandInput, deliver: TrialDelivery) =>
       payload: jsonFlag("payload", "The payload to deliver: any JSON"),
       ...serviceFlags(input),
     },
-    ({ target, namespace, secret, secretFile, payload: given, url, json }) =>
+    ({ target, namespace, secret, secretFile, payload: given, service, json }) =>
       Effect.gen(function* () {
         const wrong = (message: string) => Effect.fail(misuse(["webhooks", "test"], message))
         const isDirect = secret.length > 0 || Option.isSome(secretFile)
@@ -64,7 +64,7 @@ const testCommand = (input: CommandInput, deliver: TrialDelivery) =>
         const payload = Option.isSome(given) ? given.value.text : samplePayload
         const timerId = `webhook-test-${randomUUID()}`
         const outcome = yield* Option.isSome(namespace)
-          ? sentByService({ serviceUrl: url, namespace: namespace.value, url: target, payload, timerId })
+          ? sentByService({ service, namespace: namespace.value, url: target, payload, timerId })
           : sentByCommand(deliver, { url: target, secrets, payload, timerId })
         if (json) yield* answerValue({ url: target, ...outcome })
         else yield* (yield* Output).answer(outcomeText(target, outcome))

@@ -2,10 +2,17 @@
 // shared network a timer could reach what its creator cannot: a metadata service, an admin port, a database. The rules
 // judge addresses and not names, because a name can lead anywhere. The deliverer connects to exactly the address that
 // was judged, so a name that changes its address between check and connection cannot avoid the rules.
-import { BlockList, isIPv4, isIPv6 } from "node:net"
 import { domainToASCII } from "node:url"
 import { nearName } from "@punctual/api/nearName"
+import { AddressRanges, canonicalAddress, parseSubnet } from "@punctual/door/AddressRanges"
 import { Result, Schema } from "effect"
+import {
+  isMetadataAddress,
+  isPublicAddress,
+  type LocalKeyword,
+  localKeywords,
+  localRanges,
+} from "./addressKinds.ts"
 
 export interface EgressRules {
   /** Everything may be reached. */
@@ -38,7 +45,7 @@ export const openEgress: EgressRules = {
 /**
  * Reads `open`, or a list of `public`, `private`, `loopback`, CIDR ranges, single addresses, host names with a dot,
  * `*.suffix` patterns, and `host:name` for a name without a dot. An entry for a name trusts the name: every address that
- * it resolves to is allowed.
+ * it resolves to is allowed, except the addresses of metadata services. Only a range or an address allows those.
  */
 export const parseEgress = (text: string): Result.Result<EgressRules, BadEgressEntry> => {
   const entries = text.split(",").map((entry) => entry.trim().toLowerCase())
@@ -56,58 +63,21 @@ export const parseEgress = (text: string): Result.Result<EgressRules, BadEgressE
   return Result.succeed(list)
 }
 
-/**
- * Why no operator should allow the address, as the end of a sentence about it; `undefined` for usual addresses. Errors
- * do not suggest an entry for such an address, because callers would ask operators for it.
- */
-export const whyNeverAllowed = (address: string): string | undefined => {
-  const family = isIPv4(address) ? "ipv4" : "ipv6"
-  const kind = neverAllowed.find(({ ranges }) => ranges.check(address, family))
-  return kind?.what
-}
-
-/** The shortest entry that would allow the address. */
-export const entryThatAllows = (address: string): string => {
-  const family = isIPv4(address) ? "ipv4" : "ipv6"
-  if (isPublic(address, family)) return "public"
-  const keyword = localKeywords.find((name) => localRanges[name].check(address, family))
-  return keyword ?? address
-}
-
-/**
- * One form for each address: IPv6 compressed and in lower case, and IPv4-mapped IPv6 as the IPv4 address that a
- * connection to it reaches. `undefined` if the text is not an address or has a zone.
- */
-export const canonicalAddress = (address: string): string | undefined => {
-  if (isIPv4(address)) return address
-  if (!isIPv6(address) || !URL.canParse(`http://[${address}]`)) return undefined
-  const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1)
-  const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(canonical)
-  if (mapped === null) return canonical
-  const [high, low] = [Number.parseInt(mapped[1] ?? "", 16), Number.parseInt(mapped[2] ?? "", 16)]
-  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
-}
-
-type Family = "ipv4" | "ipv6"
-
 interface NamedRange {
   readonly entry: string
-  readonly family: Family
-  readonly range: BlockList
+  readonly range: AddressRanges
 }
 
 class EgressList implements EgressRules {
   readonly isOpen = false
   #allowsPublic = false
-  // One list for each family: in a common list, IPv6 ranges would also match IPv4 addresses by their mapped form.
-  readonly #ranges = { ipv4: new BlockList(), ipv6: new BlockList() }
-  /** The same ranges one by one, to name the entry that allows an address. */
-  readonly #namedRanges: Array<NamedRange> = []
+  readonly #ranges: Array<NamedRange> = []
+  readonly #keywords = new Set<LocalKeyword>()
   readonly #hosts = new Map<string, string>()
   readonly #suffixes: Array<string> = []
 
   get allowsLocal(): boolean {
-    return this.#namedRanges.length > 0
+    return this.#ranges.length > 0 || this.#keywords.size > 0
   }
 
   /** What is wrong with the entry; `undefined` if it was added. */
@@ -120,7 +90,7 @@ class EgressList implements EgressRules {
     }
     const keyword = localKeywords.find((name) => name === entry)
     if (keyword !== undefined) {
-      for (const [base, prefix] of localSubnets[keyword]) this.#addSubnet(keyword, base, prefix)
+      this.#keywords.add(keyword)
       return undefined
     }
     const slip = usualSlip(entry)
@@ -131,9 +101,7 @@ class EgressList implements EgressRules {
   }
 
   allows(host: string, address: string): boolean {
-    const family = isIPv4(address) ? "ipv4" : "ipv6"
-    if (this.#allowsPublic && isPublic(address, family)) return true
-    return this.#ranges[family].check(address, family) || this.allowsName(host)
+    return this.entryFor(host, address) !== undefined
   }
 
   allowsName(host: string): boolean {
@@ -141,12 +109,14 @@ class EgressList implements EgressRules {
   }
 
   entryFor(host: string, address: string): string | undefined {
-    const family = isIPv4(address) ? "ipv4" : "ipv6"
-    if (this.#allowsPublic && isPublic(address, family)) return "public"
-    const named = this.#namedRanges.find(
-      (candidate) => candidate.family === family && candidate.range.check(address, family),
-    )
-    return named?.entry ?? this.#entryForName(host)
+    if (this.#allowsPublic && isPublicAddress(address)) return "public"
+    const named = this.#ranges.find(({ range }) => range.has(address))
+    if (named !== undefined) return named.entry
+    return isMetadataAddress(address) ? undefined : (this.#keywordFor(address) ?? this.#entryForName(host))
+  }
+
+  #keywordFor(address: string): LocalKeyword | undefined {
+    return this.#keywords.values().find((keyword) => localRanges[keyword].has(address))
   }
 
   #entryForName(host: string): string | undefined {
@@ -156,25 +126,10 @@ class EgressList implements EgressRules {
   }
 
   #addRange(entry: string): string | undefined {
-    const [base = "", prefixText, ...rest] = entry.split("/")
-    const address = canonicalAddress(base)
-    if (address === undefined || rest.length > 0) {
-      return "is not an address, not a range such as 10.0.0.0/8 or fd00::/8, and not a host name."
-    }
-    if (isIPv4(address) !== isIPv4(base)) return "is an IPv4-mapped address. Write it as IPv4."
-    const bits = isIPv4(address) ? 32 : 128
-    const prefix = prefixText === undefined ? bits : /^\d{1,3}$/.test(prefixText) ? Number(prefixText) : -1
-    if (prefix < 0 || prefix > bits) return `needs a prefix length from 0 to ${bits}.`
-    this.#addSubnet(entry, address, prefix)
+    const read = parseSubnet(entry)
+    if ("problem" in read) return read.problem
+    this.#ranges.push({ entry, range: new AddressRanges([read.subnet]) })
     return undefined
-  }
-
-  #addSubnet(entry: string, base: string, prefix: number): void {
-    const family = isIPv4(base) ? "ipv4" : "ipv6"
-    this.#ranges[family].addSubnet(base, prefix, family)
-    const range = new BlockList()
-    range.addSubnet(base, prefix, family)
-    this.#namedRanges.push({ entry, family, range })
   }
 
   #addHost(entry: string, host: string): string | undefined {
@@ -246,91 +201,3 @@ const whyNotKeyword = (entry: string): string => {
 
 /** The last label must not be a number, because such a host is a form of an address. */
 const hostName = /^(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)*[a-z_](?:[a-z0-9_-]*[a-z0-9_])?$/
-
-/** Only global unicast addresses of IPv6 are routed on the public internet. */
-const globalUnicast = new BlockList()
-globalUnicast.addSubnet("2000::", 3, "ipv6")
-
-/** Reserved ranges, which are not on the public internet. */
-const setAside = new BlockList()
-for (const [base, prefix] of [
-  ["0.0.0.0", 8], // this network
-  ["10.0.0.0", 8], // private
-  ["100.64.0.0", 10], // shared, behind a provider's translation
-  ["127.0.0.0", 8], // loopback
-  ["169.254.0.0", 16], // link-local, and the metadata services of clouds
-  ["172.16.0.0", 12], // private
-  ["192.0.0.0", 24], // protocol assignments
-  ["192.0.2.0", 24], // documentation
-  ["192.88.99.0", 24], // 6to4 relays
-  ["192.168.0.0", 16], // private
-  ["198.18.0.0", 15], // benchmarks
-  ["198.51.100.0", 24], // documentation
-  ["203.0.113.0", 24], // documentation
-  ["224.0.0.0", 4], // multicast
-  ["240.0.0.0", 4], // reserved, and broadcast
-] as const) {
-  setAside.addSubnet(base, prefix, "ipv4")
-}
-for (const [base, prefix] of [
-  ["2001::", 23], // protocol assignments, Teredo (2001::/32) among them
-  ["2001:db8::", 32], // documentation
-  ["2002::", 16], // 6to4, which leads to any IPv4 address
-  ["3fff::", 20], // documentation
-] as const) {
-  setAside.addSubnet(base, prefix, "ipv6")
-}
-
-const isPublic = (address: string, family: Family): boolean =>
-  (family === "ipv4" || globalUnicast.check(address, family)) && !setAside.check(address, family)
-
-const localSubnets = {
-  private: [
-    ["10.0.0.0", 8],
-    ["172.16.0.0", 12],
-    ["192.168.0.0", 16],
-    ["fc00::", 7],
-  ],
-  loopback: [
-    ["127.0.0.0", 8],
-    ["::1", 128],
-  ],
-} as const
-
-const localKeywords = ["private", "loopback"] as const
-
-const listOf = (subnets: ReadonlyArray<readonly [string, number]>) => {
-  const lists = { ipv4: new BlockList(), ipv6: new BlockList() }
-  for (const [base, prefix] of subnets) {
-    const family = isIPv4(base) ? "ipv4" : "ipv6"
-    lists[family].addSubnet(base, prefix, family)
-  }
-  return { check: (address: string, family: Family) => lists[family].check(address, family) }
-}
-
-const localRanges = { private: listOf(localSubnets.private), loopback: listOf(localSubnets.loopback) }
-
-const neverAllowed = [
-  {
-    what: "a link-local address. The metadata service of a cloud uses such addresses",
-    ranges: listOf([
-      ["169.254.0.0", 16],
-      ["fe80::", 10],
-    ]),
-  },
-  {
-    what: "an unspecified address",
-    ranges: listOf([
-      ["0.0.0.0", 8],
-      ["::", 128],
-    ]),
-  },
-  {
-    what: "a multicast or broadcast address",
-    ranges: listOf([
-      ["224.0.0.0", 4],
-      ["255.255.255.255", 32],
-      ["ff00::", 8],
-    ]),
-  },
-]

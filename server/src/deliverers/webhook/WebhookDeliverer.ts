@@ -153,7 +153,7 @@ const exchange = async (
   try {
     const routed = routeOf(url.url, settings.egress, settings.resolve, fire.namespace)
     const route = routed instanceof Promise ? await routed : routed
-    if (route.kind === "refused") return egressRefused(url, route.address)
+    if (route.kind === "refused") return egressRefused(url)
     const request = webhookRequest(fire, target, Date.now(), secrets)
     settings.observer?.sent(request)
     progress.onSent?.()
@@ -229,9 +229,11 @@ const notSigned: Attempted = {
   isHostFailure: true,
 }
 
-const egressRefused = ({ url }: HttpUrl, address: string): EgressRefusal => {
-  const of = literalAddress(url.hostname) === undefined ? `, an address of ${url.hostname}` : ""
-  return { kind: "egressRefused", detail: short(`TIMER_EGRESS does not allow ${address}${of}`) }
+/** Callers see this text, so it does not show an address that a lookup found. */
+const egressRefused = ({ url }: HttpUrl): EgressRefusal => {
+  const literal = literalAddress(url.hostname)
+  const refused = literal ?? `the address of ${url.hostname}`
+  return { kind: "egressRefused", detail: short(`TIMER_EGRESS does not allow ${refused}`) }
 }
 
 const timedOut = ({ host }: HttpUrl, timeoutMs: number): Attempted => ({

@@ -1,8 +1,9 @@
 // Judges targets by the egress rules before an attempt; see ports/EgressGate.ts.
+import { canonicalAddress } from "@punctual/door/AddressRanges"
 import { Effect } from "effect"
 import type { EgressGate, EgressReport, JudgedAddress } from "../../ports/EgressGate.ts"
-import { canonicalAddress, type EgressRules, whyNeverAllowed } from "./Egress.ts"
-import { type EarlyRefusal, earlyRefusal, literalAddress, refusalOfAddress } from "./earlyRefusal.ts"
+import type { EgressRules } from "./Egress.ts"
+import { type EarlyRefusal, earlyRefusal, literalAddress, refusalOfFound } from "./earlyRefusal.ts"
 import { HttpUrls } from "./HttpUrls.ts"
 import type { Resolve } from "./Resolver.ts"
 
@@ -50,52 +51,54 @@ export const makeEgressGate = (egress: EgressRules, resolve: Resolve): EgressGat
 }
 
 /** The text continues a sentence that begins with the name of a field. */
-const refusalText = ({ refused, entry }: EarlyRefusal): string => {
+const refusalText = ({ refused, remedy }: EarlyRefusal): string => {
   const refusal = `must not go to ${refused}: TIMER_EGRESS of this service does not allow it`
-  return entry === undefined
-    ? `${refusal}. ${neverText(refused)}`
-    : `${refusal}. Use another URL, or ask the operator to add ${entry} to TIMER_EGRESS`
+  return "never" in remedy
+    ? `${refusal}. ${neverText(remedy.never)}`
+    : `${refusal}. Use another URL, or ask the operator to add ${remedy.entry} to TIMER_EGRESS`
 }
 
-const neverText = (address: string): string =>
-  `${address} is ${whyNeverAllowed(address)}, so no keyword of TIMER_EGRESS allows it: use another URL`
+const neverText = (never: string): string =>
+  `It is ${never}, so no keyword of TIMER_EGRESS allows it: use another URL`
 
-const noEntryText = ({ refused, entry }: EarlyRefusal): string => {
+const noEntryText = ({ refused, remedy }: EarlyRefusal): string => {
   const text = `No entry of TIMER_EGRESS allows ${refused}`
-  return entry === undefined ? `${text}. ${neverText(refused)}.` : `${text}: add ${entry}.`
+  return "never" in remedy ? `${text}. ${neverText(remedy.never)}.` : `${text}: add ${remedy.entry}.`
 }
 
 const reportOf = (url: URL, egress: EgressRules, found: ReadonlyArray<string>): EgressReport => {
   const host = url.hostname
-  const addresses = found.slice(0, addressesShown).map((address): JudgedAddress => {
+  const judged = found.slice(0, addressesShown).map((address): JudgedAddress => {
     const entry = egress.entryFor(host, address)
     return { address, ...(entry === undefined ? {} : { entry }) }
   })
-  const entry = addresses.find((judged) => judged.entry !== undefined)?.entry
-  if (entry !== undefined) {
-    const refused = addresses.filter((judged) => judged.entry === undefined).length
-    const part =
-      refused === 0
-        ? ""
-        : ` The service does not call the other ${refused === 1 ? "address" : `${refused} addresses`}.`
-    return {
-      isAllowed: true,
-      isKnown: true,
-      entry,
-      reason: `The entry ${entry} of TIMER_EGRESS allows it.${part}`,
-      addresses,
-    }
+  const addresses = literalAddress(host) === undefined ? judged.filter(isAllowed) : judged
+  const entry = judged.find(isAllowed)?.entry
+  if (entry === undefined) return withoutEntry(url, egress, addresses, judged[0]?.address)
+  const refused = judged.length - addresses.length
+  const part =
+    refused === 0
+      ? ""
+      : ` The service does not call the other ${refused === 1 ? "address" : `${refused} addresses`}.`
+  return {
+    isAllowed: true,
+    isKnown: true,
+    entry,
+    reason: `The entry ${entry} of TIMER_EGRESS allows it.${part}`,
+    addresses,
   }
-  return withoutEntry(url, egress, addresses)
 }
+
+const isAllowed = ({ entry }: JudgedAddress): boolean => entry !== undefined
 
 const withoutEntry = (
   url: URL,
   egress: EgressRules,
   addresses: ReadonlyArray<JudgedAddress>,
+  found: string | undefined,
 ): EgressReport => {
-  const [first] = addresses
-  const refusal = first === undefined ? earlyRefusal(url, egress) : refusalOfAddress(first.address)
+  const refusal =
+    earlyRefusal(url, egress) ?? (found === undefined ? undefined : refusalOfFound(url.hostname, found))
   if (refusal !== undefined) {
     return { isAllowed: false, isKnown: true, reason: noEntryText(refusal), addresses }
   }

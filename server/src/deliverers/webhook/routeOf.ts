@@ -1,7 +1,8 @@
 // The address that an attempt connects to. This file resolves the host, judges each address, and sends the request to an
 // allowed address. The name stays in the Host header and for the certificate. So nothing resolves the name again: `fetch`
 // would do it on a few threads that all tenants share.
-import { canonicalAddress, type EgressRules } from "./Egress.ts"
+import { canonicalAddress } from "@punctual/door/AddressRanges"
+import type { EgressRules } from "./Egress.ts"
 import { literalAddress } from "./earlyRefusal.ts"
 import type { Resolve } from "./Resolver.ts"
 
@@ -19,10 +20,9 @@ export interface Destinations {
   readonly others: ReadonlyArray<() => Destination>
 }
 
-/** The destinations, or the address that was refused. */
 export type EgressVerdict =
   | { readonly kind: "allowed"; readonly destinations: Destinations }
-  | { readonly kind: "refused"; readonly address: string }
+  | { readonly kind: "refused" }
 
 /** How many addresses of a name are tried in one attempt. */
 const maxDestinations = 4
@@ -67,10 +67,9 @@ const judge = (
     }
     return { kind: "allowed", destinations }
   }
-  const [address] = addresses
   // A name without addresses may get some later, so this is a failure that is retried, and not a refusal.
-  if (address === undefined) throw Object.assign(new Error("no address"), { code: "ENOTFOUND" })
-  return { kind: "refused", address }
+  if (addresses.length === 0) throw Object.assign(new Error("no address"), { code: "ENOTFOUND" })
+  return { kind: "refused" }
 }
 
 const destinationAt = (url: URL, address: string, isNamed: boolean): Destination => {

@@ -1,10 +1,9 @@
 // Gives each attempt a slot that fits what is known about its host, and learns from the end of the attempt (Slots.ts).
 import type { HostEvidence } from "../../domain/Delivery.ts"
-import type { Entry } from "../window/Entry.ts"
 import type { HostQueue, NamespaceQueue } from "./DispatchQueues.ts"
 import { HostStandings } from "./HostStandings.ts"
-import { type Slot, type SlotClass, type SlotLimits, Slots, slotClassOf } from "./Slots.ts"
-import { SlotWaiters } from "./SlotWaiters.ts"
+import { type Slot, type SlotClass, type SlotLimits, Slots, type SlotUse, slotClassOf } from "./Slots.ts"
+import { looksAtMost, SlotWaiters } from "./SlotWaiters.ts"
 
 export class AttemptSlots {
   readonly standings = new HostStandings()
@@ -39,10 +38,9 @@ export class AttemptSlots {
   }
 
   /** A slot for the attempt; `undefined` if none is free. Then the host waits for one. */
-  find(namespace: NamespaceQueue, host: HostQueue, { timer }: Entry): SlotClass | undefined {
+  find(namespace: NamespaceQueue, host: HostQueue): SlotClass | undefined {
     if (host.silentAfterMs === Number.POSITIVE_INFINITY) return "fast"
-    const { target } = timer.spec
-    const slotClass = slotClassOf(host.standing, "timeoutMs" in target ? target.timeoutMs : 0)
+    const slotClass = slotClassOf(host.standing)
     if (this.#slots.hasRoomFor(slotClass, namespace.slots)) return slotClass
     this.waiters.add(slotClass, host, namespace)
     return undefined
@@ -62,7 +60,9 @@ export class AttemptSlots {
     if (slot.isSilent) host.silentInFlight--
     if (slot.silentAtMs === Number.POSITIVE_INFINITY || evidence === "nothing") return
     const isSilent = slot.isSilent || this.#nowMs() >= slot.silentAtMs
-    const standing = isSilent ? "silent" : evidence === "failed" ? "unknown" : "answers"
+    // A failure that came promptly is an answer: only silence holds slots. Failures are the concern of breakers.
+    const standing = isSilent ? "silent" : evidence === "timedOut" ? "unknown" : "answers"
+    if (standing === "answers") namespace.isKnown = true
     if (standing === host.lastStanding) return
     host.lastStanding = standing
     this.standings.note(namespace.name, host.name, standing)
@@ -75,8 +75,24 @@ export class AttemptSlots {
     if (this.#hasSlow) this.#slots.noteSilent(this.#nowMs())
   }
 
+  /** Ends silent attempts whose slots others need. `ready` are the namespaces with timers that could start. */
+  abandonSilent(ready: Iterable<NamespaceQueue>): void {
+    if (!this.#hasSlow) return
+    if (this.room <= 0) this.#slots.abandonFor("fast", firstOf(ready))
+    this.#slots.abandonFor("trial", this.waiters.first("trial"))
+  }
+
   /** Lets hosts go on that waited for a slot. */
   releaseWaiters(release: (host: HostQueue, namespace: NamespaceQueue) => void): void {
     this.waiters.releaseAll(this.#slots, release)
   }
+}
+
+const firstOf = (namespaces: Iterable<NamespaceQueue>): ReadonlyArray<SlotUse> => {
+  const uses: Array<SlotUse> = []
+  for (const { slots } of namespaces) {
+    if (uses.length === looksAtMost) break
+    uses.push(slots)
+  }
+  return uses
 }

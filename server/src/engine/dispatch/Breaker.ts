@@ -1,5 +1,7 @@
 // The breaker of one host in one namespace. After several failures in a row nothing is sent to the host for a while.
 // Then one attempt goes as a probe, and its result decides. Timers that wait use up no attempts.
+import type { HostEvidence } from "../../domain/Delivery.ts"
+
 export interface BreakerPolicy {
   /** This many failures in a row open the breaker. */
   readonly failures: number
@@ -54,9 +56,11 @@ export class Breaker {
     return this.#isProbing
   }
 
-  /** The probe ended without a call to the host, so nothing is known about the host. The next attempt is the probe. */
-  probeUnused(): void {
-    this.#isProbing = false
+  /** An attempt ended. If the probe ended without a call to the host, the next attempt is the probe. */
+  ended(evidence: HostEvidence, isProbe: boolean, nowMs: number): void {
+    if (evidence === "failed" || evidence === "timedOut") this.#failed(nowMs)
+    else if (evidence === "answered") this.succeeded()
+    else if (isProbe) this.#isProbing = false
   }
 
   succeeded(): void {
@@ -67,7 +71,7 @@ export class Breaker {
     this.#isProbing = false
   }
 
-  failed(nowMs: number): void {
+  #failed(nowMs: number): void {
     this.#failuresInARow++
     // Attempts that started before the breaker opened still end. They add no new information.
     if (this.isOpen && !this.#isProbing) return

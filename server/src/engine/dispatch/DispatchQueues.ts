@@ -69,8 +69,11 @@ export class NamespaceQueue {
   inFlight = 0
   /** Its postponements that wait for the store. */
   postponing = 0
+  /** One of its hosts has answered. */
+  isKnown: boolean
 
-  constructor(name: string) {
+  constructor(name: string, isKnown: boolean) {
     this.name = name
+    this.isKnown = isKnown
   }
 }

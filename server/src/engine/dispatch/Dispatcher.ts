@@ -1,28 +1,33 @@
 // Decides which due timer's attempt starts next, and runs it.
 //
-// Namespaces are treated fairly: they take turns, one attempt each. The number of attempts in flight is limited in
+// Namespaces are treated fairly: they take turns, one attempt each (NamespaceTurns.ts). The number of attempts in flight is limited in
 // total, per namespace, and per namespace and host. A namespace may have at most as many attempts as there are free
 // places, so that the next namespace finds room even if many attempts hang. If a host is full or its breaker is open,
 // its timers are parked, and timers for other hosts of the namespace continue. Within a namespace timers start in due
 // order. A paused namespace takes no turns until the terms change. Hosts that do not answer have slots of their own
 // (Slots.ts). Timers for hosts that the egress rules refuse wait without an attempt (RefusedTimers.ts).
-import { type Effect, Exit } from "effect"
-import { type HostEvidence, hostEvidenceOf, isAttempted } from "../../domain/Delivery.ts"
-import { latenessMs } from "../../domain/latenessMs.ts"
+import { Exit } from "effect"
+import { hostEvidenceOf, isAttempted } from "../../domain/Delivery.ts"
 import { hasExpired } from "../../domain/pausedTime.ts"
 import type { Target } from "../../domain/Timer.ts"
-import type { Delivery } from "../../ports/Deliverer.ts"
 import type { Entry } from "../window/Entry.ts"
 import { AttemptSlots } from "./AttemptSlots.ts"
+import { attemptOf, noteSent } from "./attemptOf.ts"
 import type { DispatchLoad } from "./DispatcherLimits.ts"
 import type { DispatcherParts, OpenBreaker } from "./DispatcherParts.ts"
 import { HostQueue, NamespaceQueue } from "./DispatchQueues.ts"
-import { deliveryOf, noDeliverer } from "./deliveryOf.ts"
+import { abandoned, deliveryOf } from "./deliveryOf.ts"
 import type { Flight } from "./Flight.ts"
-import { fireOf } from "./fireOf.ts"
+import { NamespaceTurns } from "./NamespaceTurns.ts"
 import { OpenBreakers } from "./OpenBreakers.ts"
 import { RefusedTimers } from "./RefusedTimers.ts"
 import type { SlotClass } from "./Slots.ts"
+
+/**
+ * The most attempts to start before the thread does other work. One takes up to 0.1 ms. A commit may store the outcomes
+ * of a thousand attempts, and each of them makes room for another, so this is not a limit of one call of `pump`.
+ */
+const startsAtOnce = 100
 
 /** The most hosts to remember because of their breakers, over all namespaces. */
 const hostsAtMost = 10_000
@@ -31,7 +36,7 @@ export class Dispatcher {
   readonly #parts: DispatcherParts
   readonly #namespaces = new Map<string, NamespaceQueue>()
   /** Namespaces with ready timers, in the order of their turns. */
-  readonly #turns = new Set<NamespaceQueue>()
+  readonly #turns = new NamespaceTurns()
   /** Namespaces that may start nothing by the terms. */
   readonly #resting = new Set<NamespaceQueue>()
   /** Hosts whose timers wait for a subscriber, a handler or a key. */
@@ -45,6 +50,7 @@ export class Dispatcher {
   /** Idle hosts are forgotten when there are this many. */
   #forgetAt = hostsAtMost
   #unsettled = 0
+  #startsLeft = startsAtOnce
   #isPumping = false
   #isStopped = false
 
@@ -178,34 +184,42 @@ export class Dispatcher {
   pump(): void {
     this.#slots.noteSilent()
     this.#pump()
+    if (!this.#isStopped) this.#slots.abandonSilent(this.#turns)
   }
 
   #pump(): void {
-    if (this.#isPumping || this.#isStopped) return
+    if (this.#isPumping || this.#isStopped || this.#startsLeft === 0) return
     this.#isPumping = true
     try {
-      this.#startAll()
+      this.#startSome()
     } finally {
       this.#isPumping = false
     }
+    if (this.#startsLeft > 0) return
+    this.#parts.soon(() => {
+      this.#startsLeft = startsAtOnce
+      this.#pump()
+    })
   }
 
-  #startAll(): void {
+  #startSome(): void {
     if (this.#open.size > 0) this.#releaseProbes()
     this.refused.release()
     this.#slots.releaseWaiters((host, namespace) => this.#unpark(namespace, host))
     let turnsWithoutStart = 0
-    while (this.#hasRoom() && turnsWithoutStart < this.#turns.size) {
-      const [namespace] = this.#turns
+    while (this.#startsLeft > 0 && this.#hasRoom() && turnsWithoutStart < this.#turns.roundTurns) {
+      const namespace = this.#turns.take()
       if (namespace === undefined) break
-      this.#turns.delete(namespace)
       const most = this.#parts.terms.mostInFlight(namespace.name)
       if (most === 0) {
         this.#resting.add(namespace)
         continue
       }
       const hasStarted = this.#startNextOf(namespace, most)
-      if (hasStarted) turnsWithoutStart = 0
+      if (hasStarted) {
+        this.#startsLeft--
+        turnsWithoutStart = 0
+      }
       if (namespace.ready.size > 0) {
         this.#turns.add(namespace)
         // A namespace that leaves the turns is not counted. Otherwise the loop would end before all others had a turn.
@@ -250,7 +264,7 @@ export class Dispatcher {
         this.#open.expectProbe(host)
         continue
       }
-      const slotClass = this.#slots.find(namespace, host, entry)
+      const slotClass = this.#slots.find(namespace, host)
       if (slotClass === undefined) {
         host.parked.push(entry)
         continue
@@ -283,49 +297,41 @@ export class Dispatcher {
     }
     const flight: Flight = { entry, attempt: timer.attempts + 1, startedAt, sentAt: undefined }
     entry.startedAt = startedAt
+    if (parts.events?.isHeard === true) parts.events.started(timer, startedAt)
     this.#flights.add(flight)
     namespace.inFlight++
     host.inFlight++
     const slot = this.#slots.take(namespace, host, slotClass)
     const isProbe = host.breaker.started()
     this.refused.noteStart(host.name)
-    const onSent = () => this.#noteSent(flight)
-    parts.run(this.#deliver(flight, onSent), (exit) => {
+    const onSent = () => noteSent(parts, flight)
+    slot.end = parts.run(attemptOf(parts, flight, onSent), (exit) => {
       this.#flights.delete(flight)
       namespace.inFlight--
       host.inFlight--
-      const delivery = deliveryOf(exit)
+      const isAbandoned = slot.isAbandoned && Exit.hasInterrupts(exit)
+      const delivery = isAbandoned ? abandoned : deliveryOf(exit)
       const wasSent = flight.sentAt !== undefined
       const evidence = hostEvidenceOf(delivery, wasSent)
       this.#slots.release(namespace, host, slot, evidence)
-      this.#judge(host, evidence, isProbe)
+      host.breaker.ended(evidence, isProbe, this.#monotonicMs())
       // An attempt that could not send anything is late until its end.
       if (isAttempted(delivery)) onSent()
+      // The timer waits again and has used no attempt. It must not die because others needed the slot.
+      const isTakenBack = isAbandoned && !entry.isSuperseded
+      if (isTakenBack) {
+        parts.metrics.abandoned()
+        home.window.takeBack(entry)
+        host.parked.push(entry)
+      }
       this.#open.note(namespace, host)
       const outcome = this.refused.judged(namespace, host, flight, delivery, wasSent)
       this.#unpark(namespace, host)
       this.#tidy(namespace, host)
-      if (outcome !== undefined) parts.settle(flight, outcome, onStored)
+      if (outcome !== undefined && !isTakenBack) parts.settle(flight, outcome, onStored)
       else onStored()
       this.#pump()
     })
-  }
-
-  /** Lateness counts up to this moment. Only the first attempt of an arming counts. */
-  #noteSent(flight: Flight): void {
-    if (flight.sentAt !== undefined) return
-    const { wall, metrics } = this.#parts
-    flight.sentAt = wall.now()
-    if (flight.attempt === 1) metrics.started(latenessMs(flight.entry.timer, flight.sentAt))
-  }
-
-  #deliver(flight: Flight, onSent: () => void): Effect.Effect<Delivery> {
-    const { timer, home } = flight.entry
-    const { target, death } = timer.spec
-    const deliverer = this.#parts.deliverers.get(target.type)
-    if (deliverer === undefined) return Exit.succeed(noDeliverer(target.type))
-    const delivery = deliverer.deliver(fireOf(flight), onSent)
-    return death === undefined ? delivery : this.#parts.confirmed(timer, delivery, () => home.mayStart())
   }
 
   #makeReady(namespace: NamespaceQueue, entry: Entry): void {
@@ -337,12 +343,6 @@ export class Dispatcher {
   #hasExpired({ timer }: Entry): boolean {
     const { wall, terms } = this.#parts
     return hasExpired(timer, wall.now(), terms.pausesOf(timer.namespace))
-  }
-
-  #judge({ breaker }: HostQueue, evidence: HostEvidence, isProbe: boolean): void {
-    if (evidence === "failed") breaker.failed(this.#monotonicMs())
-    else if (evidence === "answered") breaker.succeeded()
-    else if (isProbe) breaker.probeUnused()
   }
 
   /** The host has free places, so its earliest parked timers take their turn again. */
@@ -376,7 +376,7 @@ export class Dispatcher {
     const name = entry.timer.namespace
     let namespace = this.#namespaces.get(name)
     if (namespace === undefined) {
-      namespace = new NamespaceQueue(name)
+      namespace = new NamespaceQueue(name, this.#slots.standings.knows(name))
       this.#namespaces.set(name, namespace)
     }
     return namespace

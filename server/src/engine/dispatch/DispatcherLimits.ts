@@ -5,6 +5,8 @@ export interface DispatcherLimits {
   readonly inFlight: number
   /** Additional slots for attempts to silent hosts. 0: every attempt uses a normal slot. */
   readonly slow: number
+  /** Additional slots for attempts to hosts about which nothing is known. */
+  readonly trial: number
   readonly inFlightPerNamespace: number
   readonly inFlightPerHost: number
   /** Attempts in flight and attempts whose outcome is not stored yet, together. */

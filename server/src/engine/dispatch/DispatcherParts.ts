@@ -3,7 +3,9 @@ import type { Clock, Effect, Exit } from "effect"
 import type { Postponement, StorableDelivery } from "../../domain/Delivery.ts"
 import type { Deliverer, Delivery } from "../../ports/Deliverer.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
+import type { ActivityCounter } from "../activity/ActivityCounter.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
+import type { EventFeed } from "../events/EventFeed.ts"
 import type { Entry } from "../window/Entry.ts"
 import type { DeadNotices } from "./DeadNotices.ts"
 import type { DispatcherLimits } from "./DispatcherLimits.ts"
@@ -27,8 +29,13 @@ export interface DispatcherParts {
   readonly wall: WallClock["Service"]
   readonly clock: Clock.Clock
   readonly metrics: EngineMetrics
-  /** Runs an attempt; `onExit` is called once, perhaps before this returns. */
-  readonly run: (effect: Effect.Effect<Delivery>, onExit: (exit: Exit.Exit<Delivery>) => void) => void
+  readonly activity?: Pick<ActivityCounter, "sent">
+  /** Told about attempts that start. */
+  readonly events?: Pick<EventFeed, "isHeard" | "started">
+  /** Runs an attempt; `onExit` is called once, perhaps before this returns. The result interrupts the attempt. */
+  readonly run: (effect: Effect.Effect<Delivery>, onExit: (exit: Exit.Exit<Delivery>) => void) => () => void
+  /** Calls the task when the thread has done other work that waits. */
+  readonly soon: (task: () => void) => void
   /** The attempt ended. Must call `onStored` when the outcome is stored or cannot be stored any more. */
   readonly settle: (flight: Flight, delivery: StorableDelivery, onStored: () => void) => void
   /** The timer fires later, without an attempt now. Must call `onStored` as `settle` does. */

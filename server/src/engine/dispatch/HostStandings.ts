@@ -2,7 +2,10 @@
 // The number of hosts is limited in all and for each namespace. At a limit the host that was used longest ago is
 // forgotten, and its next attempt is a trial again.
 
-/** `unknown`: the host has not answered yet, or its last attempt failed. `silent`: it did not answer for a long time. */
+/**
+ * `answers`: the host answered or refused the last attempt promptly. `silent`: it did not answer for a long time.
+ * `unknown`: it has had no attempt yet, or the last attempt had a short timeout and the host did not answer within it.
+ */
 export type Standing = "answers" | "silent" | "unknown"
 
 export class HostStandings {
@@ -19,6 +22,13 @@ export class HostStandings {
 
   get size(): number {
     return this.#size
+  }
+
+  /** Whether a host of the namespace answers. */
+  knows(namespace: string): boolean {
+    for (const standing of this.#namespaces.get(namespace)?.values() ?? [])
+      if (standing === "answers") return true
+    return false
   }
 
   of(namespace: string, host: string): Standing {

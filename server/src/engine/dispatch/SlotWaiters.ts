@@ -1,9 +1,9 @@
 // The hosts whose timers wait for a slot of a class. Each host gets its turn.
 import type { HostQueue, NamespaceQueue } from "./DispatchQueues.ts"
-import type { SlotClass, Slots } from "./Slots.ts"
+import { type SlotClass, type Slots, type SlotUse, slotClassOf } from "./Slots.ts"
 
 /** The most hosts to look at in one turn. Hosts that were looked at go to the end. */
-const looksAtMost = 64
+export const looksAtMost = 64
 
 export class SlotWaiters {
   readonly #classes = new Map<SlotClass, Map<HostQueue, NamespaceQueue>>()
@@ -21,6 +21,17 @@ export class SlotWaiters {
     if (host.waitsFor === undefined) return
     host.waitsFor = undefined
     for (const hosts of this.#classes.values()) hosts.delete(host)
+  }
+
+  /** The namespaces of the first hosts that wait for a slot of the class. A namespace is listed once for each host. */
+  first(slotClass: SlotClass): ReadonlyArray<SlotUse> {
+    const uses: Array<SlotUse> = []
+    for (const [host, { slots }] of this.#classes.get(slotClass) ?? []) {
+      if (uses.length === looksAtMost) break
+      // A host may have become silent since it began to wait.
+      if (host.parked.size > 0 && slotClassOf(host.standing) === slotClass) uses.push(slots)
+    }
+    return uses
   }
 
   /** Lets hosts go on for which there is room now. `release` moves one timer of the host to the ready ones. */

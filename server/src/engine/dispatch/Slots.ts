@@ -1,23 +1,25 @@
 // The slots in which attempts run. Hosts that do not answer must not take all of them, so attempts differ by what is known
 // about their host:
 //
-// - fast: the host answered its last attempt. These attempts may use every fast slot.
-// - trial: nothing is known about the host. At most half of the fast slots are for trials.
-// - longTrial: a trial that may take longer than most. At most as many as there are slow slots.
+// - fast: the host answered its last attempt. These attempts may use every normal slot.
+// - trial: nothing is known about the host. These attempts use additional slots, and then at most half of the normal ones.
 // - slow: the host was silent for a long time. These attempts use only slow slots, which are additional.
 //
-// An attempt without an answer for a long time moves to a slow slot, and its fast slot is free again. If no slow slot is
-// free, the attempt keeps its fast slot until a slow slot becomes free. Moving changes only the accounting: the attempt
-// goes on. Within trial and slow slots a namespace leaves as many slots free as it uses, so that the next one finds room.
+// An attempt without an answer for a long time moves to a slow slot, and its own slot is free again. If no slow slot is
+// free, the attempt keeps its slot until a slow slot becomes free, or until another attempt needs the slot: then the
+// dispatcher abandons the attempt that has been silent longest. Moving changes only the accounting: the attempt goes on.
+// Within trial and slow slots a namespace leaves as many slots free as it uses, so that the next one finds room.
 // docs/adr/0055 has the analysis.
 import type { Standing } from "./HostStandings.ts"
 
-export type SlotClass = "fast" | "trial" | "longTrial" | "slow"
+export type SlotClass = "fast" | "trial" | "slow"
 
 export interface SlotLimits {
   readonly inFlight: number
-  /** Additional slots for silent hosts. 0: every attempt uses a fast slot. */
+  /** Additional slots for silent hosts. 0: every attempt uses a normal slot. */
   readonly slow: number
+  /** Additional slots for trials. */
+  readonly trial: number
 }
 
 /** The trial and slow slots that a namespace uses. */
@@ -33,28 +35,26 @@ export interface Slot {
   /** When the attempt counts as silent, in monotonic milliseconds. */
   readonly silentAtMs: number
   isSilent: boolean
+  /** The attempt was ended because others needed its slot. */
+  isAbandoned: boolean
   /** The attempt has become silent. */
   readonly onSilent: () => void
+  /** Ends the attempt. It is set when the attempt has started. */
+  end: () => void
 }
 
-/** A trial with a longer timeout than this is a long trial. It is the default timeout of a webhook. */
-const longTrialMs = 15_000
+const slotClasses = { answers: "fast", silent: "slow", unknown: "trial" } as const
 
-export const slotClassOf = (standing: Standing, timeoutMs: number): SlotClass => {
-  if (standing === "answers") return "fast"
-  if (standing === "silent") return "slow"
-  return timeoutMs > longTrialMs ? "longTrial" : "trial"
-}
+export const slotClassOf = (standing: Standing): SlotClass => slotClasses[standing]
 
 export class Slots {
   readonly #limits: SlotLimits
   #fast = 0
   #trial = 0
-  #longTrial = 0
   #slow = 0
   /** Attempts that may become silent, in the order of their starts. */
   readonly #fresh = new Set<Slot>()
-  /** Silent attempts that wait in their fast slots for a slow slot. */
+  /** Silent attempts that wait in their own slots for a slow slot. */
   readonly #overdue = new Set<Slot>()
 
   constructor(limits: SlotLimits) {
@@ -68,18 +68,16 @@ export class Slots {
 
   /** The number of slots of a class. */
   most(slotClass: SlotClass): number {
-    const { inFlight, slow } = this.#limits
+    const { inFlight, slow, trial } = this.#limits
     if (slotClass === "fast") return inFlight
-    if (slotClass === "trial") return Math.max(1, Math.floor(inFlight / 2))
-    return Math.max(1, slow)
+    return slotClass === "slow" ? Math.max(1, slow) : Math.max(1, trial + Math.floor(inFlight / 2))
   }
 
   room(slotClass: SlotClass): number {
-    const fast = this.most("fast") - this.#fast
-    if (slotClass === "fast") return fast
+    const { inFlight, trial } = this.#limits
     if (slotClass === "slow") return this.most("slow") - this.#slow
-    const trial = Math.min(fast, this.most("trial") - this.#trial)
-    return slotClass === "trial" ? trial : Math.min(trial, this.most("longTrial") - this.#longTrial)
+    if (slotClass === "fast") return inFlight - this.#fast - Math.max(0, this.#trial - trial)
+    return Math.min(this.most("trial") - this.#trial, inFlight + trial - this.#fast - this.#trial)
   }
 
   /** Whether the namespace may use one more slot of the class. */
@@ -89,7 +87,15 @@ export class Slots {
   }
 
   take(slotClass: SlotClass, use: SlotUse, silentAtMs: number, onSilent: () => void): Slot {
-    const slot: Slot = { class: slotClass, use, silentAtMs, isSilent: false, onSilent }
+    const slot: Slot = {
+      class: slotClass,
+      use,
+      silentAtMs,
+      isSilent: false,
+      isAbandoned: false,
+      onSilent,
+      end: () => {},
+    }
     this.#count(slot, 1)
     if (silentAtMs !== Number.POSITIVE_INFINITY) this.#fresh.add(slot)
     return slot
@@ -114,6 +120,28 @@ export class Slots {
     this.#moveOverdue()
   }
 
+  /**
+   * Ends silent attempts that have found no slow slot, the oldest first, so that attempts of the class get room. `uses` are
+   * the namespaces that need it. If the class has room, a namespace gets more only from its own attempts.
+   */
+  abandonFor(slotClass: "fast" | "trial", uses: ReadonlyArray<SlotUse>): void {
+    const isFull = this.room(slotClass) <= 0
+    let left = uses.length
+    for (const slot of [...this.#overdue]) {
+      if (left <= 0) return
+      if (!this.#holdsRoomOf(slotClass, slot) || !(isFull || uses.includes(slot.use))) continue
+      left--
+      this.#overdue.delete(slot)
+      slot.isAbandoned = true
+      slot.end()
+    }
+  }
+
+  /** Trials beyond the additional slots use normal ones. */
+  #holdsRoomOf(slotClass: "fast" | "trial", slot: Slot): boolean {
+    return slot.class === slotClass || (slotClass === "fast" && this.#trial > this.#limits.trial)
+  }
+
   /** The oldest move first. */
   #moveOverdue(): void {
     for (const slot of this.#overdue) {
@@ -127,15 +155,14 @@ export class Slots {
   }
 
   #count(slot: Slot, by: 1 | -1): void {
-    if (slot.class === "slow") {
+    if (slot.class === "fast") {
+      this.#fast += by
+    } else if (slot.class === "slow") {
       this.#slow += by
       slot.use.slow += by
-      return
+    } else {
+      this.#trial += by
+      slot.use.trial += by
     }
-    this.#fast += by
-    if (slot.class === "fast") return
-    this.#trial += by
-    slot.use.trial += by
-    if (slot.class === "longTrial") this.#longTrial += by
   }
 }

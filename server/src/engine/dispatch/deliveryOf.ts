@@ -12,6 +12,13 @@ export const deliveryOf = (exit: Exit.Exit<Delivery>): Delivery =>
         isHostFailure: false,
       }
 
+/** The attempt was ended because it was silent and others needed its slot. */
+export const abandoned: Delivery = {
+  kind: "retry",
+  error: "ended without an answer, because other deliveries needed its place",
+  isHostFailure: true,
+}
+
 /** This process cannot deliver to targets of the type. */
 export const noDeliverer = (type: string): Delivery => ({
   kind: "retry",

@@ -26,7 +26,9 @@ import {
   type Peers,
 } from "../../ports/Peers.ts"
 import type { TimerStore } from "../../ports/TimerStore.ts"
+import type { ActivityCounter } from "../activity/ActivityCounter.ts"
 import type { EngineMetrics, ForwardedResult } from "../EngineMetrics.ts"
+import type { EventFeed } from "../events/EventFeed.ts"
 import { NoOwner, TooManyWrites } from "../front/RefusedWrite.ts"
 import type { Guard } from "../Guard.ts"
 import type { ClusterView } from "../ownership/ClusterView.ts"
@@ -43,6 +45,9 @@ export interface ForwarderParts {
   readonly own: Pick<OwnWrites, "shardOf" | "owns" | "put">
   readonly metrics: EngineMetrics
   readonly guard: Guard
+  readonly activity?: Pick<ActivityCounter, "answered">
+  /** Told about creates that this node stored for the next owner. */
+  readonly events?: Pick<EventFeed, "isHeard" | "answered">
 }
 
 /** The limits for each peer, and for the writes without a visible owner. */
@@ -86,7 +91,11 @@ export class Forwarder {
     this.#clock = clock
     this.#run = run
     this.#inserts = new ForeignInserts(parts.store, run, callWithinMs, {
-      answered: (carried, answer) => this.#conclude(carried, answer, "inserted"),
+      answered: (carried, answer) => {
+        parts.activity?.answered(carried.item, answer)
+        if (parts.events?.isHeard === true) parts.events.answered(carried.item, answer, undefined)
+        this.#conclude(carried, answer, "inserted")
+      },
       over: (carried) => this.#release(carried),
       differs: (carried) =>
         this.#refuse(carried, "its timer exists with other content, and no owner is reachable"),
@@ -405,8 +414,12 @@ export class Forwarder {
   }
 }
 
-/** The identity of a peer. The same node at another address, or another node at the same address, is another peer. */
-const nameOf = ({ node, address }: PeerNode): string => `${node} at ${address}`
+/**
+ * The identity of a peer. The same node at another address, another node at the same address, or the same node with
+ * another release, is another peer.
+ */
+const nameOf = ({ node, address, lacksSignatures }: PeerNode): string =>
+  `${node} at ${address}${lacksSignatures === true ? " (a release that does not sign calls)" : ""}`
 
 const stopping = "this process is stopping"
 const writtenSince = "the owner's answer was lost, and others may have written the timer since"

@@ -60,8 +60,8 @@ export interface DeadLetterCalls {
   ): Effect.Effect<Discarded | undefined, RefusedWrite | StoreError | InvalidCursor>
 }
 
-export interface DeadLetterParts {
-  readonly store: Pick<TimerStore["Service"], "list" | "find">
+/** What one dead letter needs. */
+export interface DisposalParts {
   readonly wall: WallClock["Service"]
   readonly ids: Ids["Service"]
   readonly metrics: Pick<EngineMetrics, "received">
@@ -70,6 +70,23 @@ export interface DeadLetterParts {
     item: Replay | Discard,
   ) => Effect.Effect<Exclude<Answer, Unstorable>, RefusedWrite>
 }
+
+export interface DeadLetterParts extends DisposalParts {
+  readonly store: Pick<TimerStore["Service"], "list" | "find">
+}
+
+/** Replays or removes one dead letter. */
+export const makeDisposals = ({ wall, ids, metrics, write }: DisposalParts) => ({
+  replayed: (life: FinishedLife) => {
+    metrics.received("replay")
+    const at = wall.now()
+    return write<ReplayAnswer>({ kind: "replay", ...named(life), fireId: ids.uuidV7(at), at })
+  },
+  discarded: (life: FinishedLife) => {
+    metrics.received("discard")
+    return write<DiscardAnswer>({ kind: "discard", ...named(life), at: wall.now() })
+  },
+})
 
 /** One call replays or removes at most this many dead letters. */
 const disposedAtOnce = 1_000
@@ -86,7 +103,8 @@ interface Disposal {
 type Visit = (letters: ReadonlyArray<FinishedLife>) => Effect.Effect<Disposal, RefusedWrite | StoreError>
 
 export const makeDeadLetters = (parts: DeadLetterParts): DeadLetterCalls => {
-  const { store, wall, ids, metrics, write } = parts
+  const { store } = parts
+  const { replayed, discarded } = makeDisposals(parts)
 
   const page = Effect.fnUntraced(function* (
     selection: DeadSelection,
@@ -133,17 +151,6 @@ export const makeDeadLetters = (parts: DeadLetterParts): DeadLetterCalls => {
     return { done, skipped, seen, progress: { more: cursor !== undefined && done > 0 } }
   })
 
-  const replayed = (life: FinishedLife) => {
-    metrics.received("replay")
-    const at = wall.now()
-    return write<ReplayAnswer>({ kind: "replay", ...named(life), fireId: ids.uuidV7(at), at })
-  }
-
-  const discarded = (life: FinishedLife) => {
-    metrics.received("discard")
-    return write<DiscardAnswer>({ kind: "discard", ...named(life), at: wall.now() })
-  }
-
   const isPending = (key: TimerKey) => Effect.map(store.find(key), ({ pending }) => pending !== undefined)
 
   const replayAll: Visit = (letters) =>
@@ -151,7 +158,7 @@ export const makeDeadLetters = (parts: DeadLetterParts): DeadLetterCalls => {
       // At once, so that they share commits. The writes of one key stay in order.
       Effect.forEach(letters, replayed, { concurrency: "unbounded" }),
       (answers) => ({
-        done: answers.filter(isDone).length,
+        done: answers.filter(isArmedAgain).length,
         skipped: answers.filter(({ result }) => result === "skipped").length,
       }),
     )
@@ -185,7 +192,7 @@ export const makeDeadLetters = (parts: DeadLetterParts): DeadLetterCalls => {
       return Effect.succeed({ done: 0, skipped: letters.length })
     })
     if (latest === undefined) return undefined
-    const isArmed = selection.isDryRun ? !(yield* isPending(latest)) : isDone(yield* replayed(latest))
+    const isArmed = selection.isDryRun ? !(yield* isPending(latest)) : isArmedAgain(yield* replayed(latest))
     return { replayed: isArmed ? 1 : 0, skipped: isArmed ? seen - 1 : seen, more: false }
   })
 
@@ -215,4 +222,5 @@ const named = ({ namespace, timerId, uuid, fireId, revision }: FinishedLife): Na
 })
 
 /** A replay whose timer has already ended also counts as done. */
-const isDone = ({ result }: ReplayAnswer): boolean => result === "replayed" || result === "alreadyReplayed"
+export const isArmedAgain = ({ result }: ReplayAnswer): boolean =>
+  result === "replayed" || result === "alreadyReplayed"

@@ -14,11 +14,14 @@ import type {
   OnExisting,
   PutAnswer,
   ScheduleAnswer,
+  Unstorable,
 } from "../../domain/WriteItem.ts"
+import type { CensusAnswer, CensusQuestion } from "../../ports/CensusCounts.ts"
 import type { AskedTimer, CarriedAnswer, CarriedItem } from "../../ports/Peers.ts"
 import type {
   Counted,
   CountQuery,
+  HistogramQuery,
   InvalidCursor,
   ListFilter,
   ListPage,
@@ -28,9 +31,11 @@ import type {
 } from "../../ports/TimerStore.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { OwnWrites } from "../writing/OwnWrites.ts"
+import { type BulkStep, type BulkStepDone, type BulkStepError, makeBulkStep } from "./BulkSteps.ts"
 import { CallerWrites, type CallerWritesParts } from "./CallerWrites.ts"
-import { type DeadLetterCalls, makeDeadLetters } from "./DeadLetters.ts"
+import { type DeadLetterCalls, type DeadLetterParts, makeDeadLetters } from "./DeadLetters.ts"
 import type { FlightViews } from "./FlightViews.ts"
+import type { Histogram, Histograms } from "./Histograms.ts"
 import { ItemMaker, type ItemMakerParts } from "./ItemMaker.ts"
 import { matchNamespaces, type NamespacesAsked, type TooManyNamespaces } from "./matchNamespaces.ts"
 import { type RefusedWrite, TimerUnreadable } from "./RefusedWrite.ts"
@@ -99,6 +104,8 @@ export class Scheduler extends Context.Service<
       { readonly cancelled: number; readonly inFlight: number; readonly more: boolean } & ExaminedRows,
       RefusedWrite | StoreError | InvalidCursor
     >
+    /** Replays, discards or cancels one page of the timers that a job selects. It may be repeated. */
+    bulkStep(step: BulkStep): Effect.Effect<BulkStepDone, BulkStepError>
     list(
       query: Asking<ListQuery>,
     ): Effect.Effect<
@@ -109,6 +116,8 @@ export class Scheduler extends Context.Service<
     count(
       query: Asking<Omit<CountQuery, "limit">> & { readonly limit?: number },
     ): Effect.Effect<Counted, StoreError | TooManyNamespaces>
+    /** Counts by time. If there are too many to count, pending timers are estimated. */
+    histogram(query: Asking<HistogramQuery>): Effect.Effect<Histogram, StoreError | TooManyNamespaces>
     /** A pending timer with its current status. If another node owns it, that node is asked. */
     viewOf(timer: Timer): Effect.Effect<TimerView>
     /** The same for a timer that was just armed. No other node is asked. */
@@ -117,12 +126,15 @@ export class Scheduler extends Context.Service<
     accept(items: ReadonlyArray<CarriedItem>): Effect.Effect<ReadonlyArray<CarriedAnswer>>
     /** The statuses of timers that this node owns, in order. */
     firingHere(timers: ReadonlyArray<AskedTimer>): ReadonlyArray<FiringStatus>
+    /** How many pending timers the census of this node counts in its shards. `undefined` if it counts nothing. */
+    countsHere(question: CensusQuestion): Effect.Effect<CensusAnswer | undefined>
   }
 >()("punctual/engine/Scheduler") {}
 
 export interface SchedulerParts extends CallerWritesParts, ItemMakerParts {
   readonly store: TimerStore["Service"]
   readonly flights: Pick<FlightViews, "statusesOf" | "statusesHere" | "statusWhenArmed">
+  readonly histograms: Pick<Histograms, "of" | "countsHere">
   /** The number of shards of the store; `undefined` until it is known. */
   readonly shards: () => number | undefined
   readonly metrics: EngineMetrics
@@ -137,13 +149,22 @@ export const makeScheduler = (parts: SchedulerParts): Scheduler["Service"] => {
   const { own, flights } = parts
   const writes = new CallerWrites(parts)
   const items = new ItemMaker(parts)
+  const deadParts: DeadLetterParts = { ...parts, write: (item) => writes.answerOf(() => item) }
+  const cancelled: CancelOne = (key, ifRevision) =>
+    writes.answerOf<CancelAnswer>(() => items.cancel(key, ifRevision))
   return Scheduler.of({
     ...creating(writes, items),
-    ...cancelling(parts.store, writes, items),
-    ...reading(parts.store, flights, parts.shards),
+    ...cancelling(parts.store, cancelled),
+    ...reading(parts),
     accept: (carried) => acceptAll(own, carried),
     firingHere: (timers) => flights.statusesHere(timers),
-    ...makeDeadLetters({ ...parts, write: (item) => writes.answerOf(() => item) }),
+    ...makeDeadLetters(deadParts),
+    bulkStep: makeBulkStep({
+      ...parts,
+      write: deadParts.write,
+      cancelled: (timer) => cancelled(timer, timer.revision),
+    }),
+    countsHere: (question) => parts.histograms.countsHere(question),
   })
 }
 
@@ -161,27 +182,27 @@ const creating = (
   unschedule: (command) => writes.answerOf<ScheduleAnswer>(() => items.unschedule(command)),
 })
 
+type CancelOne = (
+  key: TimerKey,
+  ifRevision: number | undefined,
+) => Effect.Effect<Exclude<CancelAnswer, Unstorable>, RefusedWrite>
+
 const cancelling = (
   store: SchedulerParts["store"],
-  writes: CallerWrites,
-  items: ItemMaker,
-): Pick<Calls, "cancel" | "cancelMany"> => {
-  const cancelled = (key: TimerKey, ifRevision: number | undefined) =>
-    writes.answerOf<CancelAnswer>(() => items.cancel(key, ifRevision))
-  return {
-    cancel: (namespace, timerId, ifRevision) => cancelled(keyOf(namespace, timerId), ifRevision),
-    cancelMany: Effect.fnUntraced(function* (namespace, filter, cursor) {
-      const { found, more, ...examined } = yield* pendingMatching(store, namespace, filter, cursor)
-      // Only at the revision that was found: a timer that changed since may no longer match.
-      const answers = yield* Effect.forEach(found, (timer) => cancelled(timer, timer.revision), {
-        concurrency: "unbounded",
-      })
-      const count = (result: CancelAnswer["result"]) =>
-        answers.filter((answer) => answer.result === result).length
-      return { cancelled: count("cancelled"), inFlight: count("inFlight"), more, ...examined }
-    }),
-  }
-}
+  cancelled: CancelOne,
+): Pick<Calls, "cancel" | "cancelMany"> => ({
+  cancel: (namespace, timerId, ifRevision) => cancelled(keyOf(namespace, timerId), ifRevision),
+  cancelMany: Effect.fnUntraced(function* (namespace, filter, cursor) {
+    const { found, more, ...examined } = yield* pendingMatching(store, namespace, filter, cursor)
+    // Only at the revision that was found: a timer that changed since may no longer match.
+    const answers = yield* Effect.forEach(found, (timer) => cancelled(timer, timer.revision), {
+      concurrency: "unbounded",
+    })
+    const count = (result: CancelAnswer["result"]) =>
+      answers.filter((answer) => answer.result === result).length
+    return { cancelled: count("cancelled"), inFlight: count("inFlight"), more, ...examined }
+  }),
+})
 
 /**
  * The first matching timers, at most `cancelsAtOnce`, and whether there may be more. With a filter without an index, a
@@ -213,11 +234,12 @@ const pendingMatching = Effect.fnUntraced(function* (
   }
 })
 
-const reading = (
-  store: SchedulerParts["store"],
-  flights: SchedulerParts["flights"],
-  shards: SchedulerParts["shards"],
-): Pick<Calls, "get" | "list" | "count" | "viewOf" | "viewWhenArmed"> => ({
+const reading = ({
+  store,
+  flights,
+  histograms,
+  shards,
+}: SchedulerParts): Pick<Calls, "get" | "list" | "count" | "histogram" | "viewOf" | "viewWhenArmed"> => ({
   get: Effect.fnUntraced(function* (namespace, timerId) {
     const { pending, last } = yield* store.find(keyOf(namespace, timerId))
     const why = (pending ?? last)?.spec.unreadable
@@ -244,6 +266,10 @@ const reading = (
   count: (query) =>
     Effect.flatMap(matchNamespaces(store, query, shards()), (namespace) =>
       store.count({ limit: countAtMost, ...query, namespace }),
+    ),
+  histogram: (query) =>
+    Effect.flatMap(matchNamespaces(store, query, shards()), (namespace) =>
+      histograms.of({ ...query, namespace }),
     ),
   viewOf: (timer) =>
     Effect.map(flights.statusesOf([timer]), (statuses) => pendingView(timer, statuses.get(timer.fireId))),

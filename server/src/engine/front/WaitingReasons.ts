@@ -152,7 +152,7 @@ export class WaitingReasons {
     const most = deliveries(this.#parts.dispatcher.mostSlots(slotClass))
     return slotClass === "slow"
       ? `${name} did not answer its last attempt for 5s, so the timer waits for a place among slow hosts. This node runs at most ${most} to such hosts at once (TIMER_SLOW_SHARE), and keeps some places free for other namespaces.`
-      : `${name} has not answered an attempt yet, so the timer waits for a place among such hosts. This node runs at most ${most} to them at once, which is a part of TIMER_MAX_IN_FLIGHT, and keeps some places free for other namespaces.`
+      : `${name} has not answered an attempt yet, so the timer waits for a place among such hosts. This node runs at most ${most} to them at once, and keeps some places free for other namespaces.`
   }
 }
 

@@ -6,7 +6,7 @@ import type { ClusterWatch } from "./ClusterWatch.ts"
 
 export interface Seen {
   readonly node: string
-  readonly watch: Pick<ClusterWatch, "members" | "leases">
+  readonly watch: Pick<ClusterWatch, "members" | "leases" | "unsignedSeenNanos">
   /** When this node last announced itself. */
   readonly announcedNanos: bigint
   readonly isLeaving: boolean
@@ -19,9 +19,11 @@ export interface Seen {
 export const clusterState = (seen: Seen): ClusterState => {
   const { nowMs } = seen
   const ageMs = (sinceNanos: bigint) => Math.round(Number(seen.nowNanos - sinceNanos) / 1e6)
+  const { unsignedSeenNanos } = seen.watch
   return {
     node: seen.node,
-    members: seen.watch.members.map(({ node, address, isLeaving, isLive, sinceNanos }) =>
+    ...(unsignedSeenNanos === undefined ? {} : { unsignedAgeMs: ageMs(unsignedSeenNanos) }),
+    members: seen.watch.members.map(({ node, address, isLeaving, isLive, sinceNanos, lacksSignatures }) =>
       node === seen.node
         ? {
             node,
@@ -30,7 +32,14 @@ export const clusterState = (seen: Seen): ClusterState => {
             isLeaving: seen.isLeaving,
             isLive: true,
           }
-        : { node, address, beatAgeMs: ageMs(sinceNanos), isLeaving, isLive },
+        : {
+            node,
+            address,
+            beatAgeMs: ageMs(sinceNanos),
+            isLeaving,
+            isLive,
+            ...(lacksSignatures === undefined ? {} : { lacksSignatures }),
+          },
     ),
     shards: seen.watch.leases.map(({ shard, epoch, node }) => {
       const loop = seen.loopOf(shard)

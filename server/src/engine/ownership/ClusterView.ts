@@ -19,6 +19,8 @@ export interface ClusterView {
 /** The cluster as this node sees it, for operators. */
 export interface ClusterState {
   readonly node: string
+  /** The time since this node last saw a member that does not sign its calls. Absent if it never saw one. */
+  readonly unsignedAgeMs?: number
   readonly members: ReadonlyArray<{
     readonly node: string
     readonly address: string
@@ -26,6 +28,8 @@ export interface ClusterState {
     readonly beatAgeMs: number
     readonly isLeaving: boolean
     readonly isLive: boolean
+    /** The node runs a release that does not sign calls between nodes. */
+    readonly lacksSignatures?: true
   }>
   readonly shards: ReadonlyArray<{
     readonly shard: number

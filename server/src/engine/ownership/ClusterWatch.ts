@@ -45,6 +45,7 @@ export class ClusterWatch {
   #hasSeenMembers = false
   #leasesSeenNanos: bigint | undefined
   #membersSeenNanos: bigint | undefined
+  #unsignedSeenNanos: bigint | undefined
 
   constructor(options: ClusterWatchOptions) {
     this.#options = options
@@ -74,6 +75,7 @@ export class ClusterWatch {
       }),
     )
     this.#hasSeenMembers = true
+    if (members.some(({ lacksSignatures }) => lacksSignatures === true)) this.#unsignedSeenNanos = seenNanos
   }
 
   /** By shard, from the last read. */
@@ -83,6 +85,11 @@ export class ClusterWatch {
 
   get members(): ReadonlyArray<WatchedMember> {
     return [...this.#watchedMembers.values()]
+  }
+
+  /** When a member that does not sign its calls was last seen. */
+  get unsignedSeenNanos(): bigint | undefined {
+    return this.#unsignedSeenNanos
   }
 
   memberOf(node: string): WatchedMember | undefined {

@@ -3,6 +3,7 @@
 // nothing to release. Ownership decides which shards to hold, and LeaseHolder keeps their leases.
 import { Effect, Exit, Scope } from "effect"
 import type { Lease } from "../../ports/ShardLeases.ts"
+import type { Census } from "../census/Census.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { Guard } from "../Guard.ts"
 import type { ShardLoop } from "../window/ShardLoop.ts"
@@ -16,6 +17,8 @@ export interface OwnedShardsParts {
   readonly makeLoop: (lease: Lease, trustedUntilNanos: bigint) => ShardLoop
   /** Runs a loop that must not end, and reports a defect in it as fatal. */
   readonly guard: Guard
+  /** Counts what the writes of owned shards change. */
+  readonly census?: Pick<Census, "noteAnswer"> | undefined
   /** The number of owned shards changed, and with it each shard's share of the node's limits. */
   readonly onOwnedChanged: () => void
 }
@@ -62,7 +65,7 @@ export class OwnedShards {
   /** Takes a shard that is held. `onLost` is called if a write shows that another process owns it. */
   take(lease: Lease, trustedUntilNanos: bigint, onLost: () => void): Effect.Effect<void> {
     const self = this
-    const { makeLoop, queue, metrics, guard, onOwnedChanged } = this.#parts
+    const { makeLoop, queue, metrics, guard, census, onOwnedChanged } = this.#parts
     return Effect.gen(function* () {
       const loop = makeLoop(lease, trustedUntilNanos)
       const scope = yield* Scope.make()
@@ -70,7 +73,10 @@ export class OwnedShards {
       queue.open({
         shard: lease.shard,
         epoch: lease.epoch,
-        onAnswer: (item, answer) => loop.onAnswer(item, answer),
+        onAnswer: (item, answer, vacated) => {
+          loop.onAnswer(item, answer)
+          census?.noteAnswer(loop, item, answer, vacated)
+        },
         onOwnershipLost: () => {
           self.#holder.forget(loop)
           self.lose(loop)

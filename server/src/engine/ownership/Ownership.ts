@@ -373,10 +373,12 @@ export class Ownership implements ClusterView {
     return owner === this.node ? undefined : owner
   }
 
-  /** The address of another node, if it is a member and has one. */
+  /** Another node, if it is a member and has an address. */
   #peerOf(node: string): PeerNode | undefined {
-    const address = this.#watch.memberOf(node)?.address ?? ""
-    return address === "" ? undefined : { node, address }
+    const member = this.#watch.memberOf(node)
+    if (member === undefined || member.address === "") return undefined
+    const { address, lacksSignatures } = member
+    return { node, address, ...(lacksSignatures === undefined ? {} : { lacksSignatures }) }
   }
 
   readonly #sayIfWaiting: Effect.Effect<void> = Effect.suspend(() => {

@@ -31,6 +31,8 @@ export class Entry implements HeapItem {
   isSuperseded = false
   /** The wall-clock time at which its attempt started. */
   startedAt: number | undefined
+  /** Its first request was sent. If the attempt is abandoned, it is sent again. */
+  isSent = false
   /** The host of its attempt, once the dispatcher has asked for it. */
   host: string | undefined
   readonly home: Home

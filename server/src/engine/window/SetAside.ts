@@ -64,9 +64,9 @@ export class SetAside {
     return {
       ...store,
       due: (query) =>
-        Effect.tap(store.due(query), (rows) =>
+        Effect.tap(store.due(query), ({ timers }) =>
           Effect.sync(() => {
-            for (const row of rows) if (!isReadable(row)) this.note(row, "pending")
+            for (const row of timers) if (!isReadable(row)) this.note(row, "pending")
           }),
         ),
       find: (key, life) =>

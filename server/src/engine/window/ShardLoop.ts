@@ -13,8 +13,10 @@ import { keyOfItem } from "../../domain/WriteItem.ts"
 import type { AlarmService } from "../../ports/Alarm.ts"
 import type { StoreError, TimerStore } from "../../ports/TimerStore.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
+import type { ActivityCounter } from "../activity/ActivityCounter.ts"
 import type { Dispatcher } from "../dispatch/Dispatcher.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
+import type { EventFeed } from "../events/EventFeed.ts"
 import { Signal } from "../Signal.ts"
 import type { Entry, Home } from "./Entry.ts"
 import type { SetAside } from "./SetAside.ts"
@@ -40,6 +42,9 @@ export interface ShardLoopParts {
   readonly metrics: EngineMetrics
   readonly pollingIntervalMs: number
   readonly page: number
+  readonly activity?: Pick<ActivityCounter, "answered">
+  /** Told what the answers of writes mean. */
+  readonly events?: Pick<EventFeed, "isHeard" | "answered">
   /** One of the loops completed a round, or a write was answered. */
   readonly onTurn?: () => void
 }
@@ -152,6 +157,9 @@ export class ShardLoop implements Home {
    */
   onAnswer(item: WriteItem, answer: WriteAnswer): void {
     const { uuid } = keyOfItem(item)
+    const { activity, events } = this.#parts
+    activity?.answered(item, answer)
+    if (events?.isHeard === true) events.answered(item, answer, this.window.entryOf(uuid)?.fireId)
     switch (answer.result) {
       case "created":
       case "replaced":
@@ -256,9 +264,9 @@ export class ShardLoop implements Home {
         ...(except === undefined || except.length === 0 ? {} : { except }),
       })
       .pipe(
-        Effect.tap((rows) =>
+        Effect.tap((page) =>
           Effect.sync(() =>
-            this.#isActive ? this.window.finishLoad(load, rows) : this.window.abandonLoad(load),
+            this.#isActive ? this.window.finishLoad(load, page) : this.window.abandonLoad(load),
           ),
         ),
         Effect.onError(() => Effect.sync(() => this.window.abandonLoad(load))),

@@ -19,6 +19,7 @@
 // other namespaces.
 import { type Cursor, compareDue, endOf } from "../../domain/DueOrder.ts"
 import { isReadable, type Timer, type TimerHead, timerBytes, type Uuid } from "../../domain/Timer.ts"
+import type { DuePage } from "../../ports/TimerStore.ts"
 import { QueuedWrites } from "../writing/QueuedWrites.ts"
 import { Allotment } from "./Allotment.ts"
 import { DueHeap } from "./DueHeap.ts"
@@ -55,6 +56,8 @@ export interface Load extends Read {
 export class Window {
   readonly #entries = new Map<Uuid, Entry>()
   readonly #heap = new DueHeap<Entry>()
+  /** The entries that do not wait for their time any more. All others are in the heap. */
+  readonly #taken = new Set<Entry>()
   readonly #horizons = new Horizons()
   readonly #tenants = new Tenants()
   readonly #queued = new QueuedWrites()
@@ -149,11 +152,9 @@ export class Window {
 
   /** The due time of the earliest unsettled timer, if it has passed. */
   oldestDue(nowMs: number): number | undefined {
-    let oldest: number | undefined
-    for (const entry of this.#entries.values()) {
-      if (entry.fireAt <= nowMs && (oldest === undefined || entry.fireAt < oldest)) oldest = entry.fireAt
-    }
-    return oldest
+    let oldest = this.nextFireAt ?? Number.POSITIVE_INFINITY
+    for (const { fireAt } of this.#taken) oldest = Math.min(oldest, fireAt)
+    return oldest <= nowMs ? oldest : undefined
   }
 
   /** Changes the limits, because shares of the node's limits change as shards come and go. */
@@ -234,6 +235,7 @@ export class Window {
       const entry = this.#heap.peek()
       if (entry === undefined || entry.fireAt > nowMs) break
       this.#heap.remove(entry)
+      this.#taken.add(entry)
       const { namespace } = entry.timer
       this.#tenants.addDue(namespace, 1)
       if (this.isHeld(entry.uuid)) {
@@ -266,7 +268,7 @@ export class Window {
     this.#begun++
   }
 
-  /** The attempt ended before anything was sent. The entry is ready again; `noteStored` must follow as usual. */
+  /** The attempt ended without an outcome. The entry is ready again; `noteStored` must follow as usual. */
   takeBack(entry: Entry): void {
     this.#room.land(entry)
     this.#tenants.land(entry.timer.namespace)
@@ -329,19 +331,19 @@ export class Window {
   }
 
   /** Adds a page and moves its horizon, unless the horizon was pulled back meanwhile. */
-  finishLoad(load: Load, rows: ReadonlyArray<Timer>): void {
+  finishLoad(load: Load, { timers, isLast }: DuePage): void {
     this.endRead(load)
     const { horizon } = load
     const waiting = this.#horizons.endRead(horizon)
     const isCurrent = load.only === undefined || this.#horizons.of(load.only) === horizon
     if (!isCurrent || compareDue(horizon.cursor, load.exclusiveAfter) !== 0) return
-    const last = rows.at(-1)
+    const last = timers.at(-1)
     horizon.advance(
-      rows.length < load.limit || last === undefined
+      isLast || last === undefined
         ? endOf(load.inclusiveUntilMs)
         : { fireAt: last.fireAt, fireId: last.fireId },
     )
-    for (const row of rows) this.#admit(row, load)
+    for (const row of timers) this.#admit(row, load)
     // Each offer is compared with the current horizon of its namespace, because an earlier offer may evict timers or
     // readmit a namespace.
     for (const timer of waiting) this.offer(timer)
@@ -413,6 +415,7 @@ export class Window {
 
   #wait(entry: Entry): void {
     entry.state = "waiting"
+    this.#taken.delete(entry)
     this.#heap.push(entry)
     this.#evictions.noteWaiting(entry)
     if (this.#heap.peek() === entry) this.#events.wake()
@@ -426,6 +429,7 @@ export class Window {
     else this.#supersede(entry)
     if (entry.state === "ready") this.#events.withdraw(entry)
     this.#entries.delete(entry.uuid)
+    this.#taken.delete(entry)
     this.#room.remove(entry)
     this.#tenants.removeEntry(namespace)
     this.#readmitIfDrained(namespace)

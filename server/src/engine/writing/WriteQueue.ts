@@ -6,6 +6,7 @@
 // given up. Items are designed so that a repeat is harmless. If a call was given up but still arrives after its repeat,
 // the store ignores it.
 import { Clock, Effect, Fiber, Latch, type Scope } from "effect"
+import type { Cursor } from "../../domain/DueOrder.ts"
 import type { WriteAnswer, WriteItem } from "../../domain/WriteItem.ts"
 import { itemBytes } from "../../domain/WriteItem.ts"
 import type { BatchAnswer, ShardBatch, StoreError, TimerStore } from "../../ports/TimerStore.ts"
@@ -17,8 +18,11 @@ import { LaneQueue, type QueuedWrite, type Unanswered, type WeighedWrite } from 
 export interface Lane {
   readonly shard: number
   readonly epoch: number
-  /** Gets every answer before its caller does. */
-  readonly onAnswer: (item: WriteItem, answer: WriteAnswer) => void
+  /**
+   * Gets every answer before its caller does, with the place of the pending row that the item replaced or removed, if
+   * the store tells it.
+   */
+  readonly onAnswer: (item: WriteItem, answer: WriteAnswer, vacated: Cursor | undefined) => void
   /** Another owner has claimed the shard. */
   readonly onOwnershipLost: () => void
 }
@@ -328,7 +332,7 @@ export class WriteQueue {
         if (write === undefined) continue
         this.#forgetQueued(write)
         const answer = batch.answers[place]
-        if (answer !== undefined) open.lane.onAnswer(write.item, answer)
+        if (answer !== undefined) open.lane.onAnswer(write.item, answer, batch.vacated?.get(place))
         write.onAnswer(answer ?? "unknown")
       }
     }

@@ -26,6 +26,8 @@ export interface ConnectionOptions {
   readonly connections: ClientConnections
   readonly handle: (request: HttpRequest) => Promise<HttpAnswer>
   readonly onDefect: (error: unknown) => void
+  /** Whether the connection uses TLS. */
+  readonly isSecure: boolean
 }
 
 export class ClientConnection implements WireEvents, OpenConnection {
@@ -196,6 +198,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
       arrived: this.#reader.takeWhole(),
       remoteAddress: this.#remoteAddress,
       addressGroup: this.place.group.name,
+      isSecure: this.#options.isSecure,
       onReceive: this.#onReceive,
     })
     this.#exchange = exchange
@@ -230,7 +233,9 @@ export class ClientConnection implements WireEvents, OpenConnection {
     try {
       if (isStream(body) && head.method !== "HEAD") return void this.#stream(exchange, answer, body)
       const bodyBytes = isStream(body) ? "untilClose" : Buffer.byteLength(body)
-      this.#outgoing.add(answerHead(answer, { bodyBytes, closes: this.#isLast }))
+      this.#outgoing.add(
+        answerHead(answer, { bodyBytes, closes: this.#isLast, requestId: exchange.requestId }),
+      )
       if (head.method !== "HEAD" && typeof body === "string") this.#outgoing.add(body, Number(bodyBytes))
       else if (head.method !== "HEAD" && body instanceof Uint8Array) this.#outgoing.addBytes(body)
     } catch (error) {
@@ -266,7 +271,9 @@ export class ClientConnection implements WireEvents, OpenConnection {
     this.#streamed = exchange
     try {
       const bodyBytes = isChunked ? "chunked" : "untilClose"
-      this.#outgoing.add(answerHead(answer, { bodyBytes, closes: this.#isLast }))
+      this.#outgoing.add(
+        answerHead(answer, { bodyBytes, closes: this.#isLast, requestId: exchange.requestId }),
+      )
       this.#flushSoon()
       for await (const part of body) {
         if (this.#isClosed) return

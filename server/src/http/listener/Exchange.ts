@@ -1,5 +1,6 @@
 // One request on a connection, from its head to its answer. It is what a route sees of the request.
 import type { BodyReceiver, HttpRequest, IncomingBody, RequestHeaders } from "../HttpRequest.ts"
+import { requestIdHeader, requestIdOf } from "../requestIdOf.ts"
 import type { RequestHead } from "./RequestHead.ts"
 
 export interface ExchangeParts {
@@ -8,6 +9,7 @@ export interface ExchangeParts {
   readonly arrived: Uint8Array | undefined
   readonly remoteAddress: string
   readonly addressGroup: string
+  readonly isSecure: boolean
   /** The route begins to receive the body. */
   readonly onReceive: () => void
 }
@@ -18,24 +20,28 @@ export class Exchange implements HttpRequest, IncomingBody {
   readonly query: string
   readonly headers: RequestHeaders
   readonly head: RequestHead
+  readonly requestId: string
   readonly arrived: Uint8Array | undefined
   readonly remoteAddress: string
   readonly addressGroup: string
+  readonly isSecure: boolean
   readonly #onReceive: () => void
   #receiver: BodyReceiver | undefined
   #isComplete: boolean
   #isGone = false
   #controller: AbortController | undefined
 
-  constructor({ head, arrived, remoteAddress, addressGroup, onReceive }: ExchangeParts) {
+  constructor({ head, arrived, remoteAddress, addressGroup, isSecure, onReceive }: ExchangeParts) {
     this.head = head
     this.method = head.method
     this.path = head.path
     this.query = head.query
     this.headers = head.headers
+    this.requestId = requestIdOf(head.headers.get(requestIdHeader))
     this.arrived = arrived
     this.remoteAddress = remoteAddress
     this.addressGroup = addressGroup
+    this.isSecure = isSecure
     this.#onReceive = onReceive
     this.#isComplete = arrived !== undefined
   }

@@ -2,11 +2,11 @@
 // own, because the runtime's server closes a connection without an answer when a second request arrives before the first
 // is answered, and it limits neither connections nor slow clients (ADR 0053).
 import { lookup } from "node:dns/promises"
+import { addressGroupOf } from "@punctual/door/addressGroupOf"
 import { Effect, Schema, type Scope } from "effect"
 import type { HttpAnswer } from "../HttpAnswer.ts"
 import { connectionMetrics } from "../HttpMetrics.ts"
 import type { HttpRequest } from "../HttpRequest.ts"
-import { addressGroupOf } from "./addressGroupOf.ts"
 import { ClientConnection } from "./ClientConnection.ts"
 import { ClientConnections } from "./ClientConnections.ts"
 import {
@@ -19,7 +19,7 @@ import { connectionsWithin, openFilesMax } from "./openFilesMax.ts"
 import { PacedWire } from "./PacedWire.ts"
 import { ReadPace } from "./ReadPace.ts"
 import { RefusedConnections } from "./RefusedConnections.ts"
-import { startTcpServer } from "./TcpServer.ts"
+import { type ServerCertificate, startTcpServer } from "./TcpServer.ts"
 
 /** The message says why the service cannot listen there, and what to do. */
 export class CannotListen extends Schema.TaggedError<CannotListen>()("CannotListen", {
@@ -31,6 +31,8 @@ export interface Listening {
   readonly url: string
   /** Lower than asked for if the system does not allow the process as many open files. */
   readonly connectionsMax: number
+  /** New connections use this certificate, and open ones keep theirs. Throws if the runtime refuses it. */
+  useCertificate(certificate: ServerCertificate): void
   /** Refuses new connections, waits at most `withinMs` for running requests, then closes all connections. */
   close(withinMs: number): Effect.Effect<void>
 }
@@ -42,6 +44,8 @@ export interface ListenOptions {
   readonly handle: (request: HttpRequest) => Promise<HttpAnswer>
   readonly onDefect: (error: unknown) => void
   readonly limits?: Partial<ConnectionLimits>
+  /** With a certificate, the listener speaks only TLS. */
+  readonly certificate?: ServerCertificate
 }
 
 /** How often times are checked. */
@@ -62,8 +66,9 @@ export const listen = (options: ListenOptions): Effect.Effect<Listening, CannotL
     )
     return {
       port: server.port,
-      url: urlOf(options.host, server.port),
+      url: urlOf(options, server.port),
       connectionsMax: limits.connectionsMax,
+      useCertificate: server.useCertificate,
       close: (withinMs) =>
         Effect.sync(server.stop).pipe(
           Effect.andThen(Effect.promise(() => connections.drain())),
@@ -74,9 +79,9 @@ export const listen = (options: ListenOptions): Effect.Effect<Listening, CannotL
   })
 
 const startServer = (options: ListenOptions, connections: ClientConnections) => {
-  const { handle, onDefect } = options
+  const { handle, onDefect, certificate } = options
   const refused = new RefusedConnections(connections.limits, performance.now())
-  const shared = { connections, handle, onDefect }
+  const shared = { connections, handle, onDefect, isSecure: certificate !== undefined }
   const pace = new ReadPace({
     bytesPerSecond: readBytesPerSecond,
     burstBytes: readBurstBytes,
@@ -86,6 +91,7 @@ const startServer = (options: ListenOptions, connections: ClientConnections) => 
   const server = startTcpServer({
     host: options.host,
     port: options.port,
+    ...(certificate === undefined ? {} : { certificate }),
     onDefect,
     accept: (socket) => {
       const group = addressGroupOf(socket.remoteAddress)
@@ -106,6 +112,7 @@ const startServer = (options: ListenOptions, connections: ClientConnections) => 
   sweeping.unref()
   return {
     port: server.port,
+    useCertificate: server.useCertificate,
     stop: () => server.stop(),
     close: () => {
       clearInterval(sweeping)
@@ -117,9 +124,10 @@ const startServer = (options: ListenOptions, connections: ClientConnections) => 
 }
 
 /** A server on all addresses is also reachable on loopback, and a browser can open that address. */
-const urlOf = (host: string, port: number): string => {
+const urlOf = ({ host, certificate }: ListenOptions, port: number): string => {
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host
-  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`
+  const scheme = certificate === undefined ? "http" : "https"
+  return `${scheme}://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`
 }
 
 /**

@@ -23,11 +23,18 @@ export class RefusedConnections {
       return undefined
     }
     this.#sinceMs.set(wire, this.#nowMs)
-    wire.write(Buffer.from(lastAnswerText(problemResponse(whyRefused(reason, this.#limits)))))
-    wire.shutdown()
+    const answer = Buffer.from(lastAnswerText(problemResponse(whyRefused(reason, this.#limits))))
+    let isSent = false
+    const send = (): void => {
+      // With TLS the wire takes nothing before its handshake.
+      if (isSent || wire.write(answer) === 0) return
+      isSent = true
+      wire.shutdown()
+    }
+    send()
     return {
       onData: () => undefined,
-      onDrain: () => undefined,
+      onDrain: send,
       onEnd: () => wire.end(),
       onClose: () => void this.#sinceMs.delete(wire),
     }

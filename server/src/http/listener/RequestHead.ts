@@ -85,8 +85,17 @@ const pathOfTarget = (target: string): string | undefined => {
 class Fields implements RequestHeaders {
   readonly names: Array<string> = []
   readonly values: Array<string> = []
+  #bits = 0
+
+  add(name: string, value: string): void {
+    this.names.push(name)
+    this.values.push(value)
+    this.#bits |= bitOf(name)
+  }
 
   get(name: string): string | null {
+    // Most of the headers that the service asks for are absent.
+    if ((this.#bits & bitOf(name)) === 0) return null
     let found: string | null = null
     for (let index = 0; index < this.names.length; index++) {
       if (this.names[index] !== name) continue
@@ -96,6 +105,9 @@ class Fields implements RequestHeaders {
     return found
   }
 }
+
+/** One of 32 bits. Names with the same bit are rare. */
+const bitOf = (name: string): number => 1 << ((name.charCodeAt(0) * 5 + name.length) & 31)
 
 const readFields = (text: string, from: number): Fields | BadRequest => {
   const fields = new Fields()
@@ -114,8 +126,7 @@ const readFields = (text: string, from: number): Fields | BadRequest => {
     const value = trimmed(text, colon + 1, end)
     if (!fieldText.test(value)) return malformed("A header has a control character in its value.")
     if (fields.names.length === headersMax) return headersTooLarge()
-    fields.names.push(known ?? name.toLowerCase())
-    fields.values.push(value)
+    fields.add(known ?? name.toLowerCase(), value)
     start = end + 2
   }
   return fields

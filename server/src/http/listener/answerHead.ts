@@ -1,14 +1,18 @@
 // The first lines of an answer.
 import type { HttpAnswer } from "../HttpAnswer.ts"
+import { requestIdHeader } from "../requestIdOf.ts"
 
 export interface AnswerFraming {
   /** The length of the body, unless it is a stream. */
   readonly bodyBytes: number | "chunked" | "untilClose"
   readonly closes: boolean
+  /** Absent if no whole request has arrived. */
+  readonly requestId?: string
 }
 
 /** Everything up to the body, as ASCII. A header that is not plain text is an error of the service. */
-export const answerHead = ({ status, headers }: HttpAnswer, { bodyBytes, closes }: AnswerFraming): string => {
+export const answerHead = ({ status, headers }: HttpAnswer, framing: AnswerFraming): string => {
+  const { bodyBytes, closes, requestId } = framing
   let head = `HTTP/1.1 ${status} ${reasons[status] ?? "Other"}\r\n`
   for (const name in headers) {
     const value = headers[name] ?? ""
@@ -18,6 +22,7 @@ export const answerHead = ({ status, headers }: HttpAnswer, { bodyBytes, closes 
   if (bodyBytes === "chunked") head += "transfer-encoding: chunked\r\n"
   else if (bodyBytes !== "untilClose" && status !== 204 && status !== 304)
     head += `content-length: ${bodyBytes}\r\n`
+  if (requestId !== undefined) head += `${requestIdHeader}: ${requestId}\r\n`
   if (closes) head += "connection: close\r\n"
   return `${head}date: ${dateNow()}\r\n\r\n`
 }

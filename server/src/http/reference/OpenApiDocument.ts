@@ -1,5 +1,6 @@
 // The parts of an OpenAPI document that the reference page reads. This process makes the document from the definition
 // of the contract, so its shape is known.
+import type { actionField } from "@punctual/api/openApiDocument"
 
 export interface OpenApiDocument {
   readonly info: { readonly title: string; readonly version: string; readonly description?: string }
@@ -17,6 +18,7 @@ export interface Operation {
   readonly tags: ReadonlyArray<string>
   readonly summary: string
   readonly description?: string
+  readonly [actionField]?: string
   readonly parameters: ReadonlyArray<Parameter>
   readonly requestBody?: { readonly description?: string; readonly content: Bodies }
   readonly responses: Readonly<Record<string, DocumentedAnswer>>

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto"
 import type { Limits } from "@punctual/api/Limits"
 import { makePunctualApi } from "@punctual/api/PunctualApi"
 import { type HttpAnswer, jsonAnswer } from "../HttpAnswer.ts"
+import { checkedEachTime, keptForever, pageRules } from "../pages/pageRules.ts"
 import { keptOnSuccess } from "./keptOnSuccess.ts"
 import type { OpenApiDocument } from "./OpenApiDocument.ts"
 import { openApiInSlices } from "./openApiInSlices.ts"
@@ -50,17 +51,14 @@ const asset = (text: string, contentType: string): HttpAnswer => ({
   status: 200,
   headers: {
     "content-type": contentType,
-    "cache-control": "public, max-age=31536000, immutable",
-    "x-content-type-options": "nosniff",
+    ...keptForever,
+    ...pageRules,
   },
   body: text,
 })
 
 const pageHeaders = {
   "content-type": "text/html; charset=utf-8",
-  "cache-control": "no-cache",
-  "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
+  ...checkedEachTime,
+  ...pageRules,
 }

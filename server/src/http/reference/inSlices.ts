@@ -1,5 +1,5 @@
 // Does work that is not urgent, one item at a time. Between two items the thread can fire timers.
-import { nextTurn } from "../nextTurn.ts"
+import { nextTurn } from "../../engine/nextTurn.ts"
 
 export const inSlices = async <A, B>(items: ReadonlyArray<A>, work: (item: A) => B): Promise<Array<B>> => {
   const done: Array<B> = []

@@ -36,6 +36,18 @@ const showTheme = () => {
   button.hidden = false
 }
 
+/** The examples read the key from the shell, so the page never has a key. */
+const addAuthorize = () => {
+  const button = document.getElementById("authorize")
+  const label = button.textContent
+  button.addEventListener("click", () => {
+    const isOn = root.classList.toggle("authorized")
+    button.setAttribute("aria-pressed", String(isOn))
+    button.textContent = isOn ? "The examples send the key in TIMER_API_KEY" : label
+  })
+  button.hidden = false
+}
+
 /** Examples use the address of this service, also behind a proxy that serves it below a path. */
 const showAddress = () => {
   if (!location.protocol.startsWith("http")) return
@@ -55,7 +67,8 @@ const addCopyButtons = () => {
     }
     say("Copy")
     button.addEventListener("click", async () => {
-      const text = pre.querySelector("code").textContent
+      // Unlike textContent, this leaves out what is not shown.
+      const text = pre.querySelector("code").innerText
       try {
         await navigator.clipboard.writeText(text)
         say("Copied")
@@ -161,6 +174,7 @@ const openTarget = () => {
 
 document.addEventListener("DOMContentLoaded", () => {
   showTheme()
+  addAuthorize()
   showAddress()
   addCopyButtons()
   addMenu()

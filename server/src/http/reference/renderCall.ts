@@ -1,4 +1,5 @@
 // Renders one call of the reference: its description, fields and problems on the left, and examples on the right.
+import { actionField } from "@punctual/api/openApiDocument"
 import { colouredJson, escapeHtml, prettyJson, prose } from "./html.ts"
 import {
   type Body,
@@ -35,11 +36,12 @@ export const renderCall = (call: DocumentedCall, context: CallContext): string =
   const failures = ownFailures(operation, context)
   return section(
     operation,
-    pathLine(method, path),
+    pathLine(method, path, operation[actionField]),
     [
       request === undefined ? "" : `<h4>Request</h4>${context.requestFields.fieldsOf(request.schema)}`,
+      operation.parameters.length === 0 ? "" : `<h4>Parameters</h4>${parameterList(operation)}`,
       answer === undefined ? "" : answerPart(answer, operation.responses["200"], context),
-      failurePart(operation, failures, path.startsWith("/api/")),
+      failurePart(operation, failures, path.startsWith("/api/") && method === "post"),
     ],
     [
       figure("Request", curlOf(method, path, request?.example)),
@@ -53,10 +55,6 @@ export const renderCall = (call: DocumentedCall, context: CallContext): string =
 export const renderWebhook = (call: DocumentedCall, context: CallContext): string => {
   const { operation } = call
   const request = bodyOf(operation.requestBody?.content)
-  const headers = operation.parameters.map(
-    ({ name, description: text = "", required }) =>
-      `<li><p class="field"><code>${escapeHtml(name)}</code>${required === true ? "" : ` <span class="optional">optional</span>`}</p><p>${prose(text)}</p></li>`,
-  )
   const answers = Object.entries(operation.responses)
   const bodies = answers.flatMap(([status, { content }]) =>
     Object.values(bodyOf(content)?.examples ?? {}).map(({ summary = "", value }) =>
@@ -68,7 +66,7 @@ export const renderWebhook = (call: DocumentedCall, context: CallContext): strin
     operation,
     pathLine(call.method, "your URL"),
     [
-      `<h4>Headers</h4><ul class="fields">${headers.join("")}</ul>`,
+      `<h4>Headers</h4>${parameterList(operation)}`,
       request === undefined ? "" : `<h4>Body</h4>${context.answerFields.fieldsOf(request.schema)}`,
       `<h4>What your answer means</h4><dl class="answers">${answers.map(answerRow).join("")}</dl>`,
       said === undefined
@@ -77,6 +75,14 @@ export const renderWebhook = (call: DocumentedCall, context: CallContext): strin
     ],
     [figure("What you receive", rawRequest(operation, request)), ...bodies],
   )
+}
+
+const parameterList = ({ parameters }: Operation): string => {
+  const items = parameters.map(
+    ({ name, description: text = "", required }) =>
+      `<li><p class="field"><code>${escapeHtml(name)}</code>${required === true ? "" : ` <span class="optional">optional</span>`}</p><p>${prose(text)}</p></li>`,
+  )
+  return `<ul class="fields">${items.join("")}</ul>`
 }
 
 /** The examples come before the fields, so that readers on a narrow screen see them first. */
@@ -95,8 +101,11 @@ const section = (
   )
 }
 
-const pathLine = (method: string, path: string): string =>
-  `<p class="path"><span class="method">${method.toUpperCase()}</span> <code>${escapeHtml(path)}</code></p>`
+const pathLine = (method: string, path: string, action?: string): string => {
+  const needs =
+    action === undefined ? "" : ` <a class="action" href="#authorize-calls">needs ${escapeHtml(action)}</a>`
+  return `<p class="path"><span class="method">${method.toUpperCase()}</span> <code>${escapeHtml(path)}</code>${needs}</p>`
+}
 
 const descriptionOf = ({ schema }: Body, { document }: CallContext): string => {
   const text =
@@ -168,12 +177,15 @@ const folded = (caption: string, content: string): string =>
 export const coloured = (value: unknown): string =>
   typeof value === "string" ? escapeHtml(value) : colouredJson(prettyJson(value))
 
+/** The page shows this line while the reader wants examples with a key. */
+const keyLine = `<span class="with-key">  -H "authorization: Bearer $TIMER_API_KEY" \\\n</span>`
+
 /** A shell command that the reader can copy. */
 export const curlOf = (method: string, path: string, body: unknown): string => {
   const url = `<span class="base">${exampleBase}</span>${escapeHtml(path)}`
   if (method !== "post") return `curl ${url}`
   const json = prettyJson(body).replaceAll("'", "'\\''")
-  return `curl ${url} \\\n  -H 'content-type: application/json' \\\n  -d '${colouredJson(json)}'`
+  return `curl ${url} \\\n${keyLine}  -H 'content-type: application/json' \\\n  -d '${colouredJson(json)}'`
 }
 
 const rawRequest = (operation: Operation, request: Body | undefined): string => {

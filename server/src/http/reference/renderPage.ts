@@ -88,10 +88,10 @@ const sectionsOf = (
   ...webhooks.map((call) => () => renderWebhook(call, context)),
 ]
 
-/** The problems that all calls of the API have in common. */
+/** The problems that all calls of the API with a body have in common. */
 const commonCodesOf = (calls: ReadonlyArray<DocumentedCall>): ReadonlySet<string> => {
   const codesOfCalls = calls
-    .filter(({ path }) => path.startsWith("/api/"))
+    .filter(({ method, path }) => path.startsWith("/api/") && method === "post")
     .map(({ operation }) =>
       Object.values(operation.responses).flatMap(({ content }) =>
         Object.keys(bodyOf(content)?.examples ?? {}),
@@ -181,6 +181,17 @@ const introduction: ReadonlyArray<IntroductionPart> = [
         "Equal instants",
         escapeHtml('"2030-01-01T09:00:00Z"\n"2030-01-01T09:00:00.000Z"\n"2030-01-01T10:00:00+01:00"'),
       ) + figure("Equal durations", escapeHtml('"90s"\n"1m30s"\n"PT90S"')),
+    ],
+  },
+  {
+    id: "authorize-calls",
+    title: "Authentication",
+    html: () => [
+      "<p>A service that has had a key answers only callers with a key. Send it with each call, in the header <code>authorization: Bearer &lt;key&gt;</code>. </p>" +
+        '<p><button type="button" id="authorize" aria-pressed="false" hidden>Authorize the examples of this page</button></p>' +
+        "<p>A key may do certain actions in certain namespaces. Each call of this page names the action that it needs. Without <code>payload.read</code>, answers have neither payloads nor headers of targets. <code>keys/self</code> says what your key may do.</p>" +
+        "<p>An administrator makes keys: <code>punctual keys create</code>, or the call <code>keys/create</code>.</p>",
+      figure("Who am I?", curlOf("post", "/api/v1/keys/self", {})),
     ],
   },
   {

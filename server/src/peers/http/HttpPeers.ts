@@ -1,15 +1,26 @@
-// Calls other nodes over HTTP: one POST for each request, with the cluster's secret. The important distinction is
-// between a call that certainly did nothing (no connection, or the peer says that it refused) and one that may have
+// Calls other nodes over HTTP: one POST for each request, signed with the cluster's secret. The important distinction
+// is between a call that certainly did nothing (no connection, or the peer says that it refused) and one that may have
 // been executed.
 //
 // A call that was given up may still wait in a socket and be read later, after newer calls. So each call contains its
 // number and the lowest number that the caller still waits for, and a peer refuses calls that their caller has given
 // up. An address may belong to another node by now, perhaps of another cluster with the same secret. So each call names
 // the node that it is for.
+//
+// A node of an earlier release does not check signatures. It gets the secret itself in addition. Its entry among the
+// members says that it needs it, so an answer from the network cannot make this node send the secret.
 import { randomUUID } from "node:crypto"
+import { readFileSync } from "node:fs"
 import { Context, Effect, Layer, Result } from "effect"
+import { CensusCounts } from "../../ports/CensusCounts.ts"
+import { PeerActivity } from "../../ports/PeerActivity.ts"
+import { PeerEvents } from "../../ports/PeerEvents.ts"
 import { type CarriedAnswer, PeerError, type PeerNode, Peers } from "../../ports/Peers.ts"
 import { ShardLags } from "../../ports/ShardLags.ts"
+import { decodeActivityReply } from "./activityWire.ts"
+import { CallSignature, hashInSlices, signatureHeader } from "./CallSignature.ts"
+import { decodeCensusReply, encodeCensusCall } from "./censusWire.ts"
+import { decodeEventsReply, encodeEventsCall } from "./eventsWire.ts"
 import { decodeFiringReply, encodeFiringCall } from "./firingWire.ts"
 import { decodeLagsReply } from "./lagsWire.ts"
 import { decodeWriteReply, encodeWriteCall, wireVersion } from "./peerWire.ts"
@@ -18,6 +29,9 @@ export interface HttpPeersOptions {
   /** Shared by all nodes of the cluster. */
   readonly secret: string
   readonly timeoutMs: number
+  readonly nowMs?: () => number
+  /** The PEM file of the authority that signed the certificates of nodes. If absent, those of the system count. */
+  readonly caFile?: string
 }
 
 export const versionHeader = "punctual-wire"
@@ -28,7 +42,9 @@ export const callHeader = "punctual-call"
 const replyBytesMax = 16 * 1024 * 1024
 
 export const HttpPeers = {
-  layer: (options: HttpPeersOptions): Layer.Layer<Peers | ShardLags> =>
+  layer: (
+    options: HttpPeersOptions,
+  ): Layer.Layer<Peers | ShardLags | PeerEvents | PeerActivity | CensusCounts> =>
     Layer.syncContext(() => {
       // The runtime's fetch uses HTTP_PROXY and similar variables, but nodes talk to each other directly.
       process.env["NO_PROXY"] = "*"
@@ -54,7 +70,33 @@ export const HttpPeers = {
             (text) => understood(decodeLagsReply(text)),
           ),
       })
-      return Context.make(Peers, peers).pipe(Context.add(ShardLags, lags))
+      const events = PeerEvents.of({
+        after: (to, position) =>
+          Effect.flatMap(
+            caller.post(to, "events", () => encodeEventsCall(position)),
+            (text) => understood(decodeEventsReply(text)),
+          ),
+      })
+      const activity = PeerActivity.of({
+        of: (to) =>
+          Effect.flatMap(
+            caller.post(to, "activity", () => "{}"),
+            (text) => understood(decodeActivityReply(text)),
+          ),
+      })
+      const censusCounts = CensusCounts.of({
+        of: (to, question) =>
+          Effect.flatMap(
+            caller.post(to, "census", () => encodeCensusCall(question)),
+            (text) => understood(decodeCensusReply(text)),
+          ),
+      })
+      return Context.make(Peers, peers).pipe(
+        Context.add(ShardLags, lags),
+        Context.add(PeerEvents, events),
+        Context.add(PeerActivity, activity),
+        Context.add(CensusCounts, censusCounts),
+      )
     }),
 } as const
 
@@ -66,28 +108,28 @@ const understood = <A>(reply: Result.Result<A, string>): Effect.Effect<A, PeerEr
 
 class Caller {
   readonly #options: HttpPeersOptions
+  readonly #signature: CallSignature
   readonly #name = randomUUID()
   #calls = 0
   /** The calls that the caller waits for, by address. */
   readonly #open = new Map<string, Set<number>>()
+  readonly #tls: { readonly tls?: { readonly ca: string } }
 
   constructor(options: HttpPeersOptions) {
     this.#options = options
+    this.#signature = new CallSignature(options.secret)
+    this.#tls = options.caFile === undefined ? {} : { tls: { ca: readFileSync(options.caFile, "utf8") } }
   }
 
-  post({ node, address }: PeerNode, path: string, body: () => string): Effect.Effect<string, PeerError> {
+  post(to: PeerNode, path: string, body: () => string): Effect.Effect<string, PeerError> {
     return Effect.acquireUseRelease(
-      Effect.sync(() => this.#begin(address)),
+      Effect.sync(() => this.#begin(to.address)),
       (number) =>
         Effect.tryPromise({
-          try: (signal) =>
-            this.#exchange(`${address}/internal/v1/${path}`, body(), signal, {
-              [toHeader]: encodeURIComponent(node),
-              [callHeader]: this.#callOf(address, number),
-            }),
+          try: (signal) => this.#exchange({ to, path: `/internal/v1/${path}`, number, signal }, body()),
           catch: asPeerError,
         }),
-      (number) => Effect.sync(() => this.#end(address, number)),
+      (number) => Effect.sync(() => this.#end(to.address, number)),
     ).pipe(
       Effect.timeoutOrElse({
         duration: this.#options.timeoutMs,
@@ -97,32 +139,33 @@ class Caller {
     )
   }
 
-  async #exchange(
-    url: string,
-    body: string,
-    signal: AbortSignal,
-    headers: Readonly<Record<string, string>>,
-  ): Promise<string> {
-    const response = await fetch(url, {
+  async #exchange({ to, path, number, signal }: Exchange, text: string): Promise<string> {
+    const body = Buffer.from(text)
+    const bodyHash = await hashInSlices(body)
+    const head = {
+      version: String(wireVersion),
       method: "POST",
+      path,
+      to: encodeURIComponent(to.node),
+      call: this.#callOf(to.address, number),
+    }
+    const signedAtMs = this.#options.nowMs?.() ?? Date.now()
+    const response = await fetch(`${to.address}${path}`, {
+      method: head.method,
       body,
       headers: {
         "content-type": "application/json",
-        authorization: `Bearer ${this.#options.secret}`,
-        [versionHeader]: String(wireVersion),
-        ...headers,
+        [versionHeader]: head.version,
+        [toHeader]: head.to,
+        [callHeader]: head.call,
+        [signatureHeader]: this.#signature.headerOf(head, { signedAtMs, bodyHash }),
+        ...(to.lacksSignatures === true ? { authorization: `Bearer ${this.#options.secret}` } : {}),
       },
       redirect: "manual",
       signal,
+      ...this.#tls,
     })
-    const text = await readBounded(response)
-    if (response.status === 200) return text
-    const refusal = refusalIn(text)
-    throw new PeerError({
-      message: `it answered ${response.status}${refusal === undefined ? "" : `: ${refusal}`}`,
-      // Only a peer answers like this. A proxy in between may have given up on a peer that continues.
-      isUndelivered: refusal !== undefined || response.status === 401 || response.status === 404,
-    })
+    return readAnswer(response)
   }
 
   #callOf(address: string, number: number): string {
@@ -144,6 +187,25 @@ class Caller {
   }
 }
 
+interface Exchange {
+  readonly to: PeerNode
+  readonly path: string
+  readonly number: number
+  readonly signal: AbortSignal
+}
+
+const readAnswer = async (response: Response): Promise<string> => {
+  const text = await readBounded(response)
+  if (response.status === 200) return text
+  const refusal = textIn(text, "refused")
+  const why = refusal ?? textIn(text, "repeated")
+  throw new PeerError({
+    message: `it answered ${response.status}${why === undefined ? "" : `: ${why}`}`,
+    // Only a peer answers like this. A proxy in between may have given up on a peer that continues.
+    isUndelivered: refusal !== undefined || response.status === 401 || response.status === 404,
+  })
+}
+
 /** Error codes of failures before anything is sent. */
 const notConnected = new Set([
   "ECONNREFUSED",
@@ -153,6 +215,13 @@ const notConnected = new Set([
   "EHOSTUNREACH",
   "ENETUNREACH",
   "ERR_INVALID_URL",
+  // The certificate of the peer is refused.
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "CERT_HAS_EXPIRED",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
 ])
 
 const asPeerError = (error: unknown): PeerError => {
@@ -178,12 +247,12 @@ const readBounded = async (response: Response): Promise<string> => {
   return Buffer.concat(chunks, bytes).toString("utf8")
 }
 
-/** Why the peer did nothing, if it says so. */
-const refusalIn = (text: string): string | undefined => {
+/** Why the peer did nothing (`refused`) or did nothing again (`repeated`), if it says so. */
+const textIn = (answer: string, field: "refused" | "repeated"): string | undefined => {
   try {
-    const json: unknown = JSON.parse(text)
-    const isRefusal = typeof json === "object" && json !== null && "refused" in json
-    return isRefusal && typeof json.refused === "string" ? json.refused : undefined
+    const json: unknown = JSON.parse(answer)
+    const value: unknown = typeof json === "object" && json !== null ? Reflect.get(json, field) : undefined
+    return typeof value === "string" ? value : undefined
   } catch {
     return undefined
   }

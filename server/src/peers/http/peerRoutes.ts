@@ -1,26 +1,36 @@
-// The routes for other nodes: to write to shards that this node owns, to ask which attempts are running and how far it
-// lags, and to make it look for released shards. Only nodes that know the cluster's secret are answered. A refused call
+// The routes for other nodes: to write to shards that this node owns, to ask which attempts are running, how far it
+// lags, what has happened and what it counts, and to make it look for released shards. Only nodes that know the cluster's secret are answered. A refused call
 // has done nothing, and the answer says so: `{ "refused": why }`.
-import { createHash, timingSafeEqual } from "node:crypto"
+import { timingSafeEqual } from "node:crypto"
 import { Effect, Result } from "effect"
+import type { EventFeed } from "../../engine/events/EventFeed.ts"
 import type { Scheduler } from "../../engine/front/Scheduler.ts"
 import { type HttpAnswer, jsonAnswer } from "../../http/HttpAnswer.ts"
 import type { HttpRequest } from "../../http/HttpRequest.ts"
 import { defaultBodyOptions, RequestBodies } from "../../http/RequestBody.ts"
+import type { UnstoredActivity } from "../../ports/PeerActivity.ts"
 import type { ShardLag } from "../../ports/ShardLags.ts"
+import { encodeActivityReply } from "./activityWire.ts"
+import { CallAdmission, type CallAdmissionOptions } from "./CallAdmission.ts"
+import { hashInSlices } from "./CallSignature.ts"
+import { decodeCensusCall, encodeCensusReply } from "./censusWire.ts"
+import { decodeEventsCall, encodeEventsReply, eventsPageMax } from "./eventsWire.ts"
 import { decodeFiringCall, encodeFiringReply } from "./firingWire.ts"
-import { callHeader, toHeader, versionHeader } from "./HttpPeers.ts"
 import { encodeLagsReply } from "./lagsWire.ts"
-import { decodeWriteCall, encodeWriteReply, wireVersion } from "./peerWire.ts"
+import { decodeWriteCall, encodeWriteReply } from "./peerWire.ts"
 
-export interface PeerRoutesOptions {
-  /** The name of this node. It refuses calls for other nodes. */
-  readonly node: string
-  readonly scheduler: Pick<Scheduler["Service"], "accept" | "firingHere">
+export interface PeerRoutesOptions
+  extends Pick<CallAdmissionOptions, "node" | "isSecretAccepted">,
+    Partial<Pick<CallAdmissionOptions, "nowMs" | "uptimeMs">> {
+  readonly scheduler: Pick<Scheduler["Service"], "accept" | "firingHere" | "countsHere">
   /** Shards were released that may be assigned to this node. */
   readonly nudge: Effect.Effect<void>
   /** The lags of the shards that this node owns. */
   readonly lags: () => ReadonlyArray<ShardLag>
+  /** The events of the timers that this node owns. */
+  readonly events: Pick<EventFeed, "next">
+  /** What this node has counted and not stored yet. */
+  readonly activity: () => UnstoredActivity
   /** Shared by all nodes of the cluster. Without a secret, the routes answer 404. */
   readonly secret: string | undefined
   /** Longer than any caller waits. */
@@ -30,12 +40,12 @@ export interface PeerRoutesOptions {
 /** Everything below this path. */
 export const peerPath = "/internal/v1/"
 export const bodyBytesMax = 8 * 1024 * 1024
-/** A call about 1,000 timers has much less. It is parsed at once. */
-const firingBytesMax = 512 * 1024
+/** A call about 1,000 timers or namespaces has much less. It is parsed at once. */
+const smallBytesMax = 512 * 1024
+/** How long a node waits here for the next event. It is shorter than any caller waits. */
+const eventsHoldMs = 1_000
 const bodyTimeoutMs = 5_000
 const answerWithinMs = 10_000
-/** The number of callers whose last call is remembered. */
-const callersMax = 1_000
 
 type Answer = (body: Uint8Array) => Effect.Effect<HttpAnswer>
 
@@ -45,9 +55,8 @@ export const makePeerRoutes = (
   Effect.map(Effect.context<never>(), (context) => {
     const run = Effect.runPromiseWith(context)
     const bodies = new RequestBodies({ ...defaultBodyOptions, timeoutMs: bodyTimeoutMs })
-    const callers = new Callers()
+    const admission = admissionOf(options)
     const answers = answersOf(options)
-    const isSecret = secretCheck(options.secret)
     const withinMs = options.answerWithinMs ?? answerWithinMs
     const answer = (path: string, body: Uint8Array): Promise<HttpAnswer> =>
       run(
@@ -61,33 +70,44 @@ export const makePeerRoutes = (
       )
     return async (request) => {
       const path = request.path.slice(peerPath.length)
-      if (options.secret === undefined || !answers.has(path)) return refused(404, "there is nothing here")
-      if (!isSecret(request.headers.get("authorization")))
-        return refused(401, "the cluster's secret is missing or wrong")
-      if (request.method !== "POST") return refused(405, "use POST")
-      const version = request.headers.get(versionHeader)
-      if (version !== String(wireVersion)) {
-        const theirs = version ?? "none"
-        return refused(
-          400,
-          `this node uses version ${wireVersion} of the cluster protocol, not ${theirs}: run one release on all nodes`,
-        )
+      if (admission === undefined || !answers.has(path)) return refused(404, "there is nothing here")
+      const admitted = admission.admit(request)
+      if ("status" in admitted) {
+        const { status, ...why } = admitted
+        return jsonAnswer(JSON.stringify(why), status)
       }
-      if (request.headers.get(toHeader) !== encodeURIComponent(options.node))
-        return refused(421, "the call is for another node, which is no longer at this address")
-      const why = callers.whyNot(request.headers.get(callHeader))
-      if (why !== undefined) return refused(409, why)
-      return bodies.withBody(request, bodyBytesMax, async (read) =>
-        "problem" in read
-          ? refused(read.problem.status, read.problem.detail ?? read.problem.title)
-          : answer(path, read.bytes),
-      )
+      return bodies.withBody(request, bodyBytesMax, async (read) => {
+        if ("problem" in read) return refused(read.problem.status, read.problem.detail ?? read.problem.title)
+        return (await hasHash(read.bytes, admitted.bodyHash))
+          ? answer(path, read.bytes)
+          : refused(401, "its body is not the body that its caller has signed")
+      })
     }
   })
 
+const admissionOf = ({ secret, ...options }: PeerRoutesOptions): CallAdmission | undefined => {
+  if (secret === undefined) return undefined
+  const startedMs = performance.now()
+  return new CallAdmission({
+    nowMs: Date.now,
+    uptimeMs: () => performance.now() - startedMs,
+    ...options,
+    secret,
+  })
+}
+
+const hasHash = async (bytes: Uint8Array, hash: Buffer | undefined): Promise<boolean> =>
+  hash === undefined || timingSafeEqual(await hashInSlices(bytes), hash)
+
 const decoder = new TextDecoder()
 
-const answersOf = ({ scheduler, nudge, lags }: PeerRoutesOptions): ReadonlyMap<string, Answer> =>
+const answersOf = ({
+  scheduler,
+  nudge,
+  lags,
+  events,
+  activity,
+}: PeerRoutesOptions): ReadonlyMap<string, Answer> =>
   new Map<string, Answer>([
     [
       "write",
@@ -101,7 +121,7 @@ const answersOf = ({ scheduler, nudge, lags }: PeerRoutesOptions): ReadonlyMap<s
     [
       "firing",
       (body) => {
-        if (body.byteLength > firingBytesMax) return Effect.succeed(refused(413, "it has too many bytes"))
+        if (body.byteLength > smallBytesMax) return Effect.succeed(refused(413, "it has too many bytes"))
         const timers = decodeFiringCall(decoder.decode(body))
         return Effect.succeed(
           Result.isFailure(timers)
@@ -110,36 +130,36 @@ const answersOf = ({ scheduler, nudge, lags }: PeerRoutesOptions): ReadonlyMap<s
         )
       },
     ],
+    [
+      "census",
+      (body) => {
+        if (body.byteLength > smallBytesMax) return Effect.succeed(refused(413, "it has too many bytes"))
+        const question = decodeCensusCall(decoder.decode(body))
+        return Result.isFailure(question)
+          ? Effect.succeed(refused(400, question.failure))
+          : Effect.map(scheduler.countsHere(question.success), (counted) =>
+              jsonAnswer(encodeCensusReply(counted)),
+            )
+      },
+    ],
     ["nudge", () => Effect.map(nudge, () => jsonAnswer("{}"))],
     ["lags", () => Effect.sync(() => jsonAnswer(encodeLagsReply(lags())))],
+    ["activity", () => Effect.sync(() => jsonAnswer(encodeActivityReply(activity())))],
+    [
+      "events",
+      (body) => {
+        if (body.byteLength > smallBytesMax) return Effect.succeed(refused(413, "it has too many bytes"))
+        const position = decodeEventsCall(decoder.decode(body))
+        return Result.isFailure(position)
+          ? Effect.succeed(refused(400, position.failure))
+          : Effect.map(events.next(position.success, eventsPageMax, eventsHoldMs), (page) =>
+              jsonAnswer(encodeEventsReply({ ...page, events: page.events.map(({ event }) => event) })),
+            )
+      },
+    ],
   ])
 
 const notThere: Answer = () => Effect.succeed(refused(404, "there is nothing here"))
-
-/** All digests have the same length, so neither the time nor an error reveals how close a guess was. */
-const secretCheck = (secret: string | undefined): ((authorization: string | null) => boolean) => {
-  const digest = (text: string) => createHash("sha256").update(text).digest()
-  const expected = digest(`Bearer ${secret ?? ""}`)
-  return (authorization) => timingSafeEqual(digest(authorization ?? ""), expected)
-}
-
-/** The lowest call number that each caller still waits for. Calls below it have been given up. */
-class Callers {
-  readonly #lowest = new Map<string, number>()
-
-  whyNot(header: string | null): string | undefined {
-    const [name = "", number = "", lowest = ""] = (header ?? "").split(" ")
-    if (!/^[\w-]{1,64} \d{1,15} \d{1,15}$/.test(header ?? ""))
-      return `the header ${callHeader} is missing or malformed`
-    const known = this.#lowest.get(name) ?? 0
-    // The most recent callers are remembered longest.
-    this.#lowest.delete(name)
-    this.#lowest.set(name, Math.max(known, Number(lowest)))
-    const [oldest] = this.#lowest.keys()
-    if (this.#lowest.size > callersMax && oldest !== undefined) this.#lowest.delete(oldest)
-    return Number(number) < known ? "its caller has given up on it" : undefined
-  }
-}
 
 const refused = (status: number, why: string): HttpAnswer =>
   jsonAnswer(JSON.stringify({ refused: why }), status)

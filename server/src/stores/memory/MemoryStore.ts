@@ -4,12 +4,13 @@ import { changeOf } from "@punctual/documents/DocumentRow"
 import { Documents } from "@punctual/documents/Documents"
 import { documentsIn } from "@punctual/documents/memory/MemoryDocuments"
 import { Context, Effect, Layer } from "effect"
-import type { Timer } from "../../domain/Timer.ts"
+import type { Timer, TimerHead } from "../../domain/Timer.ts"
 import { type Lease, ShardLeases } from "../../ports/ShardLeases.ts"
 import { ShardStorage } from "../../ports/ShardStorage.ts"
 import type { ArchivePage, TimerArchive } from "../../ports/TimerArchive.ts"
-import { type DueQuery, StoreError, TimerStore } from "../../ports/TimerStore.ts"
+import { type DuePage, type DueQuery, duePageBytes, StoreError, TimerStore } from "../../ports/TimerStore.ts"
 import { decidingStore } from "../DecidingStore.ts"
+import { textOfSpec } from "../SpecText.ts"
 import { compareUtf8 } from "../Utf8Order.ts"
 import { type MemoryDatabase, makeMemoryDatabase, type ShardState } from "./MemoryDatabase.ts"
 import { scanIn } from "./scanning.ts"
@@ -68,17 +69,8 @@ const storageOver = (database: MemoryDatabase): ShardStorage["Service"] => ({
     withShards(database, [{ shard }], () =>
       database.insertNew(shard, timers).map((isStored) => (isStored ? "stored" : "missed")),
     ),
-  due: (query) => Effect.sync(() => page(database, query)),
-  dueHeads: (query) =>
-    Effect.sync(() =>
-      page(database, query).map(({ namespace, timerId, uuid, fireId, fireAt }) => ({
-        namespace,
-        timerId,
-        uuid,
-        fireId,
-        fireAt,
-      })),
-    ),
+  due: (query) => Effect.sync(() => duePage(database, query)),
+  dueHeads: (query) => Effect.sync(() => dueHeads(database, query)),
   scan: (scans) => Effect.sync(() => scans.map((scan) => scanIn(database, scan))),
   namespaces: (exclusiveAfter, limit) =>
     Effect.sync(() =>
@@ -131,13 +123,24 @@ const leaseOf = ({ epoch, counter, foreign, node }: ShardState, shard: number): 
   ...(node === undefined ? {} : { node }),
 })
 
-const page = (database: MemoryDatabase, query: DueQuery): ReadonlyArray<Timer> => {
+const duePage = (database: MemoryDatabase, query: DueQuery): DuePage => {
   const timers: Array<Timer> = []
+  let bytes = 0
   for (const timer of database.due(query)) {
-    if (timers.length === query.limit) break
+    if (timers.length === query.limit || bytes >= duePageBytes) return { timers, isLast: false }
     timers.push(timer)
+    bytes += textOfSpec(timer.spec).length + (timer.payload?.byteLength ?? 0)
   }
-  return timers
+  return { timers, isLast: true }
+}
+
+const dueHeads = (database: MemoryDatabase, query: DueQuery): ReadonlyArray<TimerHead> => {
+  const heads: Array<TimerHead> = []
+  for (const { namespace, timerId, uuid, fireId, fireAt } of database.due(query)) {
+    if (heads.length === query.limit) break
+    heads.push({ namespace, timerId, uuid, fireId, fireAt })
+  }
+  return heads
 }
 
 /** A request for a shard that does not exist is an error of the program, not of a caller. */

@@ -32,6 +32,10 @@ const choice: StoreChoice = {
     ),
   offline: unreachable,
   archive: unreachable,
+  documents: {
+    instead:
+      "memory: is in the service's own memory, where no command can reach it. For a key of such a service, set TIMER_ADMIN_KEY_FILE, and start it again: it makes the file with the administrator's key.",
+  },
   doctor: unreachable,
   backup: unreachable,
   restore: unreachable,

@@ -3,11 +3,14 @@
 // wait and no queue is unbounded.
 import { isBroken, TimedOut } from "./failures.ts"
 import { callTimeoutMs, connectTimeoutMs, mostWaiting, waitTimeoutMs } from "./limits.ts"
+import { driverTls, type PostgresTls } from "./postgresTls.ts"
 
 export interface Place {
   readonly url: string
   readonly database: string
   readonly settings: Readonly<Record<string, string>>
+  /** Absent if the connection is not encrypted. */
+  readonly tls?: PostgresTls
 }
 
 interface Waiting {
@@ -90,7 +93,7 @@ export class Connections {
   }
 }
 
-export const connectionTo = ({ url, database, settings }: Place): Bun.SQL =>
+export const connectionTo = ({ url, database, settings, tls = { mode: "disable" } }: Place): Bun.SQL =>
   new Bun.SQL({
     adapter: "postgres",
     url,
@@ -98,6 +101,7 @@ export const connectionTo = ({ url, database, settings }: Place): Bun.SQL =>
     max: 1,
     connectionTimeout: connectTimeoutMs / 1_000,
     connection: settings,
+    ...driverTls(tls),
   })
 
 const within = async <A>(timeoutMs: number, work: Promise<A>): Promise<A> => {

@@ -73,13 +73,18 @@ export const buryTheDead = async (sql: Bun.SQL): Promise<ReadonlyArray<string>> 
   return dead.map(({ node }) => node)
 }
 
-interface MemberRow extends Omit<Member, "isLeaving"> {
+interface MemberRow extends Omit<Member, "isLeaving" | "lacksSignatures"> {
   readonly is_leaving: boolean
+  readonly is_signing: boolean
 }
 
 export const readMembers = async (sql: Bun.SQL): Promise<ReadonlyArray<Member>> => {
   const rows: ReadonlyArray<MemberRow> = await sql.unsafe(leaseSql.members)
-  return rows.map(({ is_leaving, ...row }) => ({ ...row, isLeaving: is_leaving }))
+  return rows.map(({ is_leaving, is_signing, ...row }) => ({
+    ...row,
+    isLeaving: is_leaving,
+    ...(is_signing ? {} : { lacksSignatures: true }),
+  }))
 }
 
 export const retire = async (sql: Bun.SQL, node: string): Promise<void> => {

@@ -1,9 +1,17 @@
 // Commands on the schema itself. An examination uses one connection and one read-only transaction, while services may
 // run. A migration prepares the schema in advance for a service that would do the same when it starts.
+import type { Documents } from "@punctual/documents/Documents"
+import {
+  listDocuments,
+  readChanges,
+  readDocument,
+  writeDocument,
+} from "@punctual/documents/postgres/postgresDocuments"
 import { Effect, type Scope } from "effect"
 import type { StoreExamination } from "../../ports/StoreReport.ts"
 import type { StoreSchema } from "../../ports/StoreSchema.ts"
 import { StoreError } from "../../ports/TimerStore.ts"
+import { storeDocuments } from "../StoreDocuments.ts"
 import { connectionTo } from "./Connections.ts"
 import { describe } from "./failures.ts"
 import { archiveTimeoutMs } from "./limits.ts"
@@ -13,7 +21,8 @@ import {
   databaseTargetOf,
   explained,
   newerSchema,
-  OpenFailure,
+  noStore,
+  olderSchema,
   openDatabase,
   storedShards,
   versionOf,
@@ -34,13 +43,30 @@ export const PostgresKeeper = {
         examine: (options) =>
           calling(target, async () => {
             const version = await knownVersion(sql, target)
-            if (version === 0) {
-              const message = `There is no store in ${target.name}: name the database that contains one.`
-              throw new OpenFailure("missing", message)
-            }
+            if (version === 0) throw noStore(target)
             return examineSchema(sql, version, options, nowMs)
           }),
       }
+    }),
+
+  /** Uses one connection. Services may run meanwhile. */
+  documents: (
+    url: string,
+  ): Effect.Effect<Documents["Service"], PostgresOpenError | StoreError, Scope.Scope> =>
+    Effect.gen(function* () {
+      // The key must survive a crash of the server, even if the server itself commits asynchronously.
+      const { target, sql } = yield* connected(url, { synchronous_commit: "on" })
+      yield* calling(target, async () => {
+        const version = await knownVersion(sql, target)
+        if (version === 0) throw noStore(target)
+        if (version < programVersion) throw olderSchema(target, version)
+      })
+      return storeDocuments({
+        write: (asked) => calling(target, () => writeDocument(sql, asked)),
+        get: (kind, id) => calling(target, () => readDocument(sql, kind, id)),
+        list: (range) => calling(target, () => listDocuments(sql, range)),
+        changesAfter: (kind, version, limit) => calling(target, () => readChanges(sql, kind, version, limit)),
+      })
     }),
 
   /** `shards` is used if the store must be created. */
@@ -60,7 +86,7 @@ export const PostgresKeeper = {
     }),
 } as const
 
-const connected = (url: string) =>
+const connected = (url: string, more: Readonly<Record<string, string>> = {}) =>
   Effect.gen(function* () {
     const target = yield* Effect.try({
       try: () => databaseTargetOf(url),
@@ -71,6 +97,7 @@ const connected = (url: string) =>
       application_name: "punctual",
       search_path: searchPathOf(target.schema),
       statement_timeout: String(archiveTimeoutMs),
+      ...more,
     }
     const sql = yield* Effect.acquireRelease(
       Effect.sync(() => connectionTo({ ...target, settings })),

@@ -1,9 +1,9 @@
 // The reads of the port. They wait for no lock. A read of due timers is one statement, so it sees one instant. A scan or
 // count of several lanes needs one statement for each shape of a lane, so its lanes can differ by a few instants.
 import { emptyTally, type Tally } from "../../domain/Decision.ts"
-import type { Timer, TimerHead } from "../../domain/Timer.ts"
+import type { TimerHead } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead } from "../../ports/ShardStorage.ts"
-import type { DueQuery } from "../../ports/TimerStore.ts"
+import type { DuePage, DueQuery } from "../../ports/TimerStore.ts"
 import { type HeadRow, headOf, type KeyRow, keyOfRow, type TimerRow, timerOf } from "./rows.ts"
 import { countGroups, type ScannedRow, scanGroups, scannedHead, scanSql } from "./scans.ts"
 import { readerSql } from "./statements.ts"
@@ -12,9 +12,15 @@ interface Payload {
   readonly payload: Uint8Array | null
 }
 
-export const readDue = async (sql: Bun.SQL, query: DueQuery): Promise<ReadonlyArray<Timer>> => {
-  const rows: ReadonlyArray<KeyRow & TimerRow & Payload> = await duePage(sql, readerSql.due, query)
-  return rows.map((row) => timerOf(keyOfRow(row), row, row.payload))
+interface Cut {
+  /** With this row the page has as many bytes as a page may have. */
+  readonly reaches_limit: boolean
+}
+
+export const readDue = async (sql: Bun.SQL, query: DueQuery): Promise<DuePage> => {
+  const rows: ReadonlyArray<KeyRow & TimerRow & Payload & Cut> = await duePage(sql, readerSql.due, query)
+  const timers = rows.map((row) => timerOf(keyOfRow(row), row, row.payload))
+  return { timers, isLast: rows.length < query.limit && rows.at(-1)?.reaches_limit !== true }
 }
 
 export const readHeads = async (sql: Bun.SQL, query: DueQuery): Promise<ReadonlyArray<TimerHead>> => {

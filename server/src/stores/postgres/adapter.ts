@@ -29,6 +29,7 @@ const choiceOf = (url: string): StoreChoice => ({
         ({ PostgresArchive }) => PostgresArchive.open(url),
       ),
   },
+  documents: { can: () => Effect.flatMap(keeper, ({ PostgresKeeper }) => PostgresKeeper.documents(url)) },
   doctor: {
     can: () => Effect.flatMap(keeper, ({ PostgresKeeper }) => PostgresKeeper.examination(url, Date.now)),
   },

@@ -1,6 +1,7 @@
 // What PostgreSQL's errors mean to the store. The server takes care of its own disk: after a failed fsync it stops and
 // recovers. From here this looks like a lost connection, and the store waits for it. The process ends only if the data
 // cannot be trusted: corruption, or a missing schema.
+import { isTlsCode } from "./postgresTls.ts"
 
 /** Classes and codes of SQLSTATE, as prefixes. */
 const fatalStates = ["XX001", "XX002", "42P01", "42703", "42883", "3F000"]
@@ -18,6 +19,8 @@ export class TimedOut extends Error {}
 const driverPrefix = "ERR_POSTGRES_"
 
 export const stateOf = (error: unknown): string => textIn(error, "errno")
+
+export const codeOf = (error: unknown): string => textIn(error, "code")
 
 export const isFatal = (error: unknown): boolean => isAmong(fatalStates, error)
 
@@ -38,7 +41,7 @@ const notConnected = `${driverPrefix}CONNECTION_REFUSED`
 
 export const describe = (error: unknown): string => {
   const message = error instanceof Error ? error.message : String(error)
-  const code = stateOf(error) || textIn(error, "code")
+  const code = stateOf(error) || codeOf(error)
   if (code === notConnected) return message
   return code === "" || message.includes(code) ? message : `${message} (${code})`
 }
@@ -48,8 +51,9 @@ const isAmong = (states: ReadonlyArray<string>, error: unknown): boolean => {
   return states.some((prefix) => state.startsWith(prefix))
 }
 
+/** A connection whose handshake failed was never usable. The certificates may be in order a moment later. */
 const isOfDriver = (error: unknown): boolean =>
-  stateOf(error) === "" && textIn(error, "code").startsWith(driverPrefix)
+  stateOf(error) === "" && (codeOf(error).startsWith(driverPrefix) || isTlsCode(codeOf(error)))
 
 const textIn = (error: unknown, field: "errno" | "code"): string => {
   const value: unknown = error instanceof Error ? Reflect.get(error, field) : undefined

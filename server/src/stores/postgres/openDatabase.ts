@@ -3,10 +3,11 @@
 // one sentence that names the place and says what to do.
 import { lookup } from "node:dns/promises"
 import { connectionTo, type Place } from "./Connections.ts"
-import { describe, stateOf } from "./failures.ts"
+import { codeOf, describe, stateOf } from "./failures.ts"
 import { createFunctions } from "./functions.ts"
 import { archiveTimeoutMs } from "./limits.ts"
 import { migrations, oldestVersion, programVersion } from "./migrations/all.ts"
+import { inUrl, type PostgresTls, parseTls, whyTlsFailed } from "./postgresTls.ts"
 import { searchPathOf, sessionSettings } from "./sessionSettings.ts"
 
 export type OpenFailureReason =
@@ -54,6 +55,7 @@ export interface DatabaseTarget {
   readonly host: string
   /** Empty if the URL names none. */
   readonly user: string
+  readonly tls: PostgresTls
 }
 
 export const openDatabase = async (url: string, shards: number): Promise<OpenedDatabase> => {
@@ -98,20 +100,9 @@ export const openForArchive = async (
   const sql = connectionTo({ ...target, settings })
   try {
     const version = await versionOf(sql, target)
-    if (version === 0) {
-      throw new OpenFailure(
-        "missing",
-        `There is no store in ${target.name}: name the database that contains one.`,
-      )
-    }
+    if (version === 0) throw noStore(target)
     if (version > programVersion) throw newerSchema(target, version)
-    if (version < programVersion) {
-      throw new OpenFailure(
-        "olderSchema",
-        `${target.name} has schema version ${version}, and this program reads ${programVersion}: run the ` +
-          "service on it once to migrate it.",
-      )
-    }
+    if (version < programVersion) throw olderSchema(target, version)
     return { place: { ...target, settings }, shards: await storedShards(sql, target) }
   } catch (error) {
     throw await explained(error, target)
@@ -124,7 +115,7 @@ const asynchronous =
   "synchronous_commit is off at the PostgreSQL server, which could lose acknowledged timers in a crash: the " +
   "store's own sessions turn it on."
 
-/** `?schema=name` belongs to the store. The driver gets all other parameters. */
+/** The parameters of the URL belong to the store. The driver gets only the mode of TLS from it. */
 export const databaseTargetOf = (text: string): DatabaseTarget => {
   if (!URL.canParse(text)) {
     throw new OpenFailure(
@@ -134,7 +125,9 @@ export const databaseTargetOf = (text: string): DatabaseTarget => {
   }
   const url = new URL(text)
   const schema = url.searchParams.get("schema") ?? defaultSchema
-  url.searchParams.delete("schema")
+  const tls = parseTls(url.searchParams)
+  if ("problem" in tls) throw new OpenFailure("invalidUrl", `The store's URL ${tls.problem}.`)
+  url.search = `?sslmode=${tls.value.mode}`
   const database = decodeURIComponent(url.pathname.slice(1)) || decodeURIComponent(url.username) || "postgres"
   const name = `postgres://${url.host}/${database} (schema ${schema})`
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema) || schema.startsWith("pg_")) {
@@ -144,7 +137,7 @@ export const databaseTargetOf = (text: string): DatabaseTarget => {
     )
   }
   const user = decodeURIComponent(url.username)
-  return { schema, name, url: url.toString(), database, host: url.hostname, user }
+  return { schema, name, url: url.toString(), database, host: url.hostname, user, tls: tls.value }
 }
 
 /** What a server reports about itself. */
@@ -220,6 +213,16 @@ const migrate = async (sql: Bun.SQL, target: DatabaseTarget, shards: number): Pr
   await sql.unsafe(`INSERT INTO leases (shard) ${numbers}`, [shards])
 }
 
+export const noStore = ({ name }: DatabaseTarget): OpenFailure =>
+  new OpenFailure("missing", `There is no store in ${name}: name the database that contains one.`)
+
+export const olderSchema = ({ name }: DatabaseTarget, version: number): OpenFailure =>
+  new OpenFailure(
+    "olderSchema",
+    `${name} has schema version ${version}, and this program reads ${programVersion}: run the ` +
+      "service on it once to migrate it.",
+  )
+
 export const newerSchema = ({ name }: DatabaseTarget, version: number): OpenFailure =>
   new OpenFailure(
     "newerSchema",
@@ -274,7 +277,9 @@ export const explained = async (error: unknown, target: DatabaseTarget): Promise
   if (error instanceof OpenFailure) return error
   const { name, host } = target
   const state = stateOf(error)
-  const refused = whyRefused(state, target)
+  const message = error instanceof Error ? error.message : ""
+  const refused =
+    whyTlsFailed({ code: codeOf(error), state, message }, target.tls.mode) ?? whyRefused(state, target)
   if (refused !== undefined) {
     return new OpenFailure("refused", `${name} cannot be used (${describe(error)}): ${refused}`)
   }
@@ -289,8 +294,6 @@ export const explained = async (error: unknown, target: DatabaseTarget): Promise
   }
   return new OpenFailure("failed", `${name} cannot be opened: ${describe(error)}.`)
 }
-
-const inUrl = `the store's URL (TIMER_STORE_URL)`
 
 /** Says what to do about the refusal. The text names the user, and never a password. */
 const whyRefused = (state: string, { user, database, schema }: DatabaseTarget): string | undefined => {

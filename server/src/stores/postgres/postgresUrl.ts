@@ -1,5 +1,6 @@
 // The URL of a PostgreSQL database: its required parts, and its form for messages, which contains no password.
 import { type Parsed, withoutCredentials } from "../../ports/Adapter.ts"
+import { parseTls } from "./postgresTls.ts"
 
 export const postgresForm = "postgres://user:password@host:5432/database"
 
@@ -20,14 +21,15 @@ export const parsePostgresUrl = (given: string): Parsed<string> => {
   if (!isWhole || !isDecodable(parsed.username + parsed.password + parsed.pathname)) {
     return { problem: `must name a host and a database, as in ${postgresForm}` }
   }
-  return { value: url }
+  const tls = parseTls(parsed.searchParams)
+  return "problem" in tls ? tls : { value: url }
 }
 
-/** Only the schema of the query is shown. */
+/** Only the schema and the sslmode of the query are shown. */
 export const postgresUrlShown = (url: string): string =>
   withoutCredentials(url, (query) => {
-    const schema = /(?:^|&)schema=([a-z0-9_]+)(?=&|$)/.exec(query)?.[1]
-    return schema === undefined ? "…" : `schema=${schema}`
+    const shown = query.split("&").filter((part) => /^(?:schema=[a-z0-9_]+|sslmode=[a-z-]{1,11})$/.test(part))
+    return shown.length === 0 ? "…" : shown.join("&")
   })
 
 const isDecodable = (text: string): boolean => {

@@ -1,5 +1,7 @@
 // Statements by name, so that a test can check the query plan of each. Commits are in functions.sql, looks in looks.ts,
 // scans in scans.ts.
+
+import { duePageBytes } from "../../ports/TimerStore.ts"
 import { functionNamed, noteUseSql } from "./functions.ts"
 import { keyColumns, lifeColumns, timerColumns } from "./rows.ts"
 
@@ -34,13 +36,14 @@ export const leaseSql = {
     SELECT shard, foreign_writes::float8 AS foreign_writes FROM shards JOIN renewed USING (shard)`,
   release: "UPDATE leases SET node = NULL WHERE shard = $1::integer AND epoch = $2::bigint",
   announce: `WITH used AS (${noteUseSql})
-    INSERT INTO members (node, address, beat, is_leaving, process)
-    VALUES ($1::text, $2::text, 1, $3::boolean, $4::text)
+    INSERT INTO members (node, address, beat, is_leaving, process, is_signing)
+    VALUES ($1::text, $2::text, 1, $3::boolean, $4::text, true)
     ON CONFLICT (node) DO UPDATE
-    SET address = excluded.address, beat = members.beat + 1, is_leaving = excluded.is_leaving, process = excluded.process
+    SET address = excluded.address, beat = members.beat + 1, is_leaving = excluded.is_leaving, process = excluded.process,
+      is_signing = true
     WHERE members.process IS NULL OR members.process = excluded.process
     RETURNING node`,
-  members: `SELECT node, address, beat::float8 AS beat, is_leaving, coalesce(process, '') AS process
+  members: `SELECT node, address, beat::float8 AS beat, is_leaving, is_signing, coalesce(process, '') AS process
     FROM members ORDER BY node`,
   processes: "SELECT node, process FROM members WHERE process IS NOT NULL ORDER BY node",
   /** Removes the node and frees its shards, unless another process has taken its name meanwhile. */
@@ -59,21 +62,43 @@ const inDueOrder = "ORDER BY fire_at, fire_id LIMIT $5::integer"
  * If namespaces are selected, the keys of a page are found in an index alone, so that skipped rows are not fetched.
  * Then the rows of those keys are read.
  */
-const chosen = (columns: string, choice: string): string =>
-  `WITH page AS MATERIALIZED (SELECT shard, fire_at, fire_id FROM timers WHERE ${choice} AND ${after} ${inDueOrder})
-    SELECT ${columns} FROM (SELECT timers.* FROM page JOIN timers USING (shard, fire_at, fire_id)) AS t
+const chosen = (choice: string) => ({
+  before: `WITH page AS MATERIALIZED (SELECT shard, fire_at, fire_id FROM timers WHERE ${choice} AND ${after} ${inDueOrder})`,
+  from: "FROM page JOIN timers USING (shard, fire_at, fire_id)",
+})
+
+/** The rows of a page, before the columns and after them. */
+const choices = {
+  all: { before: "", from: `FROM timers WHERE shard = $1::integer AND ${after} ${inDueOrder}` },
+  /** `shard + 0` keeps the planner from using the due index, which would scan all namespaces. */
+  only: chosen('namespace COLLATE "POSIX" = $6::text AND shard + 0 = $1::integer'),
+  except: chosen("shard = $1::integer AND namespace <> ALL ($6::text[])"),
+}
+
+const headPage = ({ before, from }: (typeof choices)["all"]): string =>
+  `${before} SELECT ${keyColumns}, fire_id, fire_at::float8 AS fire_at FROM (SELECT timers.* ${from}) AS t
     ORDER BY t.fire_at, t.fire_id`
 
-const duePages = (columns: string) => ({
-  all: `SELECT ${columns} FROM timers AS t WHERE shard = $1::integer AND ${after} ORDER BY t.fire_at, t.fire_id LIMIT $5::integer`,
-  /** `shard + 0` keeps the planner from using the due index, which would scan all namespaces. */
-  only: chosen(columns, 'namespace COLLATE "POSIX" = $6::text AND shard + 0 = $1::integer'),
-  except: chosen(columns, "shard = $1::integer AND namespace <> ALL ($6::text[])"),
+/** The size of a row. The server knows it without reading a payload that is stored beside the row. */
+const rowBytes =
+  "octet_length(spec) + coalesce(octet_length(last_attempt), 0) + coalesce(octet_length(payload), 0)"
+
+/** A page ends with the row that brings it to the limit of bytes. */
+const timerPage = ({ before, from }: (typeof choices)["all"]): string =>
+  `${before} SELECT ${keyColumns}, ${timerColumns}, payload, bytes_so_far >= ${duePageBytes} AS reaches_limit
+    FROM (SELECT timers.*, sum(${rowBytes}) OVER (ORDER BY fire_at, fire_id ROWS UNBOUNDED PRECEDING) AS bytes_so_far
+      ${from}) AS t
+    WHERE bytes_so_far - (${rowBytes}) < ${duePageBytes} ORDER BY t.fire_at, t.fire_id`
+
+const duePages = (page: (of: (typeof choices)["all"]) => string) => ({
+  all: page(choices.all),
+  only: page(choices.only),
+  except: page(choices.except),
 })
 
 export const readerSql = {
-  due: duePages(`${keyColumns}, ${timerColumns}, payload`),
-  heads: duePages(`${keyColumns}, fire_id, fire_at::float8 AS fire_at`),
+  due: duePages(timerPage),
+  heads: duePages(headPage),
   tally: `SELECT sum(created)::float8 AS created, sum(rearmed)::float8 AS rearmed, sum(replayed)::float8 AS replayed,
     sum(delivered)::float8 AS delivered, sum(cancelled)::float8 AS cancelled, sum(replaced)::float8 AS replaced,
     sum(dead)::float8 AS dead, sum(discarded)::float8 AS discarded FROM shards`,

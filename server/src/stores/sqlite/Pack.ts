@@ -1,4 +1,4 @@
-// The format for data between threads: one JSON text of primitives and one buffer for all bytes. In the sending thread,
+// The format for data between threads: one JSON text of fields and one buffer for all bytes. In the sending thread,
 // the runtime's clone of an array takes four times as long as its JSON, and a clone of nested objects twice as long
 // again.
 
@@ -11,13 +11,18 @@ export interface Pack {
 }
 
 export class PackWriter {
-  readonly #fields: Array<Field> = []
+  readonly #fields: Array<unknown> = []
   /** The position of each shared text among the fields. */
   readonly #places = new Map<string, number>()
   readonly #chunks: Array<Uint8Array> = []
   #byteLength = 0
 
   field(value: Field | undefined): void {
+    this.#fields.push(value ?? null)
+  }
+
+  /** A value that JSON keeps unchanged. As a text field it would be escaped, and parsed a second time. */
+  json(value: object | undefined): void {
     this.#fields.push(value ?? null)
   }
 
@@ -47,7 +52,7 @@ export class PackWriter {
 }
 
 export class PackReader {
-  readonly #fields: ReadonlyArray<Field>
+  readonly #fields: ReadonlyArray<unknown>
   readonly #bytes: Uint8Array
   #field = 0
   #byte = 0
@@ -83,7 +88,12 @@ export class PackReader {
   }
 
   optional(): Field {
-    return this.#next() ?? null
+    return (this.#next() as Field | undefined) ?? null
+  }
+
+  /** The value that was written with `json`. This process has written it, so its shape is known. */
+  json<Value extends object>(): Value | undefined {
+    return (this.#next() as Value | null) ?? undefined
   }
 
   /** Returns a copy, because a view would keep the whole pack alive as long as one of its timers waits. */
@@ -94,7 +104,7 @@ export class PackReader {
     return this.#bytes.slice(this.#byte - byteLength, this.#byte)
   }
 
-  #next(): Field | undefined {
+  #next(): unknown {
     return this.#fields[this.#field++]
   }
 }

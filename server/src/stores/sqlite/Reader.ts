@@ -6,11 +6,20 @@ import { emptyTally, type Known, type Tally } from "../../domain/Decision.ts"
 import type { TimerKey } from "../../domain/Timer.ts"
 import type { NamedLife } from "../../domain/WriteItem.ts"
 import type { Look, Scan, ScannedHead } from "../../ports/ShardStorage.ts"
-import type { Counted, CountQuery, DueQuery, ListQuery } from "../../ports/TimerStore.ts"
+import {
+  type Counted,
+  type CountedBuckets,
+  type CountQuery,
+  type DueQuery,
+  duePageBytes,
+  type HistogramQuery,
+  type ListQuery,
+} from "../../ports/TimerStore.ts"
 import { CountWalk } from "../CountWalk.ts"
+import { HistogramWalk } from "../HistogramWalk.ts"
 import type { WalkPlace } from "../ListLane.ts"
 import { ListWalk } from "../ListWalk.ts"
-import type { WalkedPack } from "./calls.ts"
+import type { DuePack, WalkedPack } from "./calls.ts"
 import type { Lookup } from "./Lookup.ts"
 import { type Field, type Pack, PackWriter } from "./Pack.ts"
 import { bytesOfUuid, dashed } from "./rows.ts"
@@ -43,23 +52,27 @@ export class Reader {
     this.#lookup = lookup
   }
 
-  due(query: DueQuery): Pack {
+  /** Reads row by row, so that nothing is read beyond the row that reaches the limit of bytes. */
+  due(query: DueQuery): DuePack {
     const out = new PackWriter()
-    for (const row of this.#duePage(readerSql.due, query).values(...dueValues(query))) {
-      const payload = row.pop() as Uint8Array | null
-      const spec = row.pop() as string
-      row[3] = dashed(row[3] as string)
-      for (const field of row) out.field(field as Field)
-      out.shared(spec)
-      out.bytes(payload ?? undefined)
+    const sql = dueSql(readerSql.due, query)
+    let rows = 0
+    let bytes = 0
+    for (const row of this.#query(sql).iterate(...dueValues(query))) {
+      bytes += writeDueRow(out, Object.values(row as object))
+      rows++
+      if (bytes < duePageBytes) continue
+      // A statement that is not read to its end keeps its snapshot, and the log could not be emptied.
+      this.#forget(sql)
+      return { pack: out.finish(), isLast: false }
     }
-    return out.finish()
+    return { pack: out.finish(), isLast: rows < query.limit }
   }
 
   /** For each timer: namespace, timerId, uuid, fireId, fireAt. */
   dueHeads(query: DueQuery): Pack {
     const out = new PackWriter()
-    for (const row of this.#duePage(readerSql.heads, query).values(...dueValues(query))) {
+    for (const row of this.#query(dueSql(readerSql.heads, query)).values(...dueValues(query))) {
       const [uuid, namespace, timerId, fireId, fireAt] = row as [string, string, string, string, number]
       writeHead(out, { namespace, timerId, uuid, fireId: dashed(fireId), fireAt })
     }
@@ -89,6 +102,10 @@ export class Reader {
 
   count(query: CountQuery): Sliced<Counted> {
     return this.#inSlices(this.#count(new CountWalk(query, true)))
+  }
+
+  histogram(query: HistogramQuery): Sliced<CountedBuckets> {
+    return this.#inSlices(this.#histogram(new HistogramWalk(query)))
   }
 
   scan(scans: ReadonlyArray<Scan>): ReadonlyArray<ReadonlyArray<ScannedHead>> {
@@ -126,6 +143,14 @@ export class Reader {
       if (step.kind === "done") return walk.result
       if (step.kind === "scan") walk.scanned(yield* this.#scan(step.scans), step.scans)
       else walk.counted(yield* this.#countIn(step.scans, step.limit))
+    }
+  }
+
+  *#histogram(walk: HistogramWalk): Statements<CountedBuckets> {
+    for (;;) {
+      const step = walk.step()
+      if (step.kind === "done") return walk.result
+      walk.scanned(yield* this.#scan(step.scans), step.scans)
     }
   }
 
@@ -170,11 +195,6 @@ export class Reader {
     }
   }
 
-  #duePage(pages: (typeof readerSql)["due" | "heads"], { only, except }: DueQuery): Statement {
-    if (only !== undefined) return this.#query(pages.only)
-    return this.#query(except === undefined || except.length === 0 ? pages.all : pages.except)
-  }
-
   #query(sql: string): Statement {
     const known = this.#prepared.get(sql)
     if (known !== undefined) return known
@@ -185,6 +205,11 @@ export class Reader {
     const statement = this.#database.prepare(sql)
     this.#prepared.set(sql, statement)
     return statement
+  }
+
+  #forget(sql: string): void {
+    this.#prepared.get(sql)?.finalize()
+    this.#prepared.delete(sql)
   }
 
   #atOneInstant<A>(read: () => A): A {
@@ -211,6 +236,27 @@ const resultOf = <A>(work: Generator<unknown, A>): A => {
     const step = work.next()
     if (step.done) return step.value
   }
+}
+
+const dueSql = (pages: (typeof readerSql)["due" | "heads"], { only, except }: DueQuery): string => {
+  if (only !== undefined) return pages.only
+  return except === undefined || except.length === 0 ? pages.all : pages.except
+}
+
+/** Writes the columns of `readerSql.due`, and returns how many bytes they have. */
+const writeDueRow = (out: PackWriter, row: Array<unknown>): number => {
+  // The types of the columns, in the order of the statement.
+  const payload = row.pop() as Uint8Array | null
+  const spec = row.pop() as string
+  row[3] = dashed(row[3] as string)
+  let bytes = spec.length + (payload?.byteLength ?? 0)
+  for (const field of row as Array<Field>) {
+    out.field(field)
+    if (typeof field === "string") bytes += field.length
+  }
+  out.shared(spec)
+  out.bytes(payload ?? undefined)
+  return bytes
 }
 
 const dueValues = (query: DueQuery): Array<string | number | Uint8Array> => {

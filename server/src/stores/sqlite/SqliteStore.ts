@@ -21,7 +21,7 @@ import { limits } from "./limits.ts"
 import { OpenFailure } from "./OpenFailure.ts"
 import { type Pack, PackReader } from "./Pack.ts"
 import { SharedEnd, StoreThread } from "./StoreThread.ts"
-import { readLife, readTimer, unpackHeads, unpackTimers } from "./timerWire.ts"
+import { readLife, readTimer, unpackDuePage, unpackHeads } from "./timerWire.ts"
 import { packBatches, packPuts, unpackAnswers, unpackInserted } from "./writeWire.ts"
 
 export interface SqliteStoreOptions {
@@ -93,7 +93,7 @@ const timerStoreOver = (
         unpackInserted(answers, puts),
       )
     }),
-  due: (query) => Effect.map(reader.call("due", query), unpackTimers),
+  due: (query) => Effect.map(reader.call("due", query), unpackDuePage),
   dueHeads: (query) => Effect.map(reader.call("dueHeads", query), unpackHeads),
   find: ({ namespace, timerId, uuid }, life) =>
     Effect.map(reader.call("find", { key: { namespace, timerId, uuid }, life }), (pack) =>
@@ -106,6 +106,7 @@ const timerStoreOver = (
       ),
     ),
   count: (query) => reader.call("count", query),
+  histogram: (query) => reader.call("histogram", query),
   namespaces: (exclusiveAfter, limit) => reader.call("namespaces", { exclusiveAfter, limit }),
   prune: (exclusiveBeforeMs, limit) => writer.call("prune", { exclusiveBeforeMs, limit }),
   tally: reader.call("tally", null),

@@ -18,7 +18,7 @@ import { limits } from "./limits.ts"
 import { prepareAll } from "./prepareAll.ts"
 import { changingValues, type LifeRow, lifeValues } from "./rows.ts"
 import { writerSql } from "./statements.ts"
-import { logText } from "./timerWire.ts"
+import { writeTransaction } from "./writeTransaction.ts"
 
 type MutableTally = { -readonly [name in keyof Tally]: number }
 
@@ -108,15 +108,7 @@ export class Writer {
   }
 
   transaction<A>(body: () => A): A {
-    this.#database.run("BEGIN IMMEDIATE")
-    try {
-      const result = body()
-      this.#database.run("COMMIT")
-      return result
-    } catch (error) {
-      if (this.#database.inTransaction) this.#database.run("ROLLBACK")
-      throw error
-    }
+    return writeTransaction(this.#database, body)
   }
 
   /**
@@ -192,9 +184,6 @@ export class Writer {
     const life = this.#lifeExpected(change)
     if (life === "missed") return false
     if (expects.pending) {
-      if (finished?.fireId === expects.pending.fireId && isPlainEnd(finished)) {
-        return this.#endRow(change, finished)
-      }
       const id = this.#rowInState(change)
       if (id === undefined) return false
       if (pending === null) this.#remove(id)
@@ -258,32 +247,6 @@ export class Writer {
     else this.#sql.insertEnded.run(...values, life.state, entry ?? null, life.reason ?? null)
   }
 
-  /**
-   * Turns the pending row into a life, and may start its next one. A row in the expected state contains everything that
-   * the life has in common with it, so most of the life is copied within the database.
-   */
-  #endRow(change: KeyChange, life: FinishedLife): boolean {
-    const { key, expects, pending } = change
-    if (!expects.pending) return false
-    const { namespace, timerId } = key
-    const { fireId, attempts: expectedAttempts, revision: expectedRevision, askedAt = null } = expects.pending
-    const { revision, attempts, attemptLog, finishedAt, latenessMs = null, endedBy = null, state } = life
-    // biome-ignore format: a line for the expected state, a line for the life
-    const { changes } = this.#sql.insertEndedRow.run(
-      namespace, timerId, fireId, expectedAttempts, expectedRevision, askedAt,
-      revision, attempts, logText(attemptLog), finishedAt, latenessMs, endedBy, state,
-    )
-    if (changes === 0) return false
-    if (pending === null) {
-      this.#sql.deleteBodyOf.run(namespace, timerId)
-      this.#sql.deleteTimerOf.run(namespace, timerId)
-    } else if (pending !== undefined) {
-      const id = this.#rowInState(change)
-      if (id !== undefined) this.#update(id, change, pending)
-    }
-    return true
-  }
-
   #changeWords({ namespace, timerId }: TimerKey, { removed, added }: WordChange): void {
     for (const { word, state, atMs, fireId } of removed) {
       this.#sql.deleteWord.run(namespace, word, state, atMs, fireId)
@@ -318,6 +281,3 @@ const newTimer = (timer: Timer): KeyChange => ({
   ...wordsOfNew(timer),
   tally: {},
 })
-
-/** True for nearly every life: its history entry contains only the columns of the timer's row and how it ended. */
-const isPlainEnd = ({ state, reason }: FinishedLife): boolean => state !== "dead" && reason === undefined

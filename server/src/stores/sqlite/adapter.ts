@@ -39,6 +39,13 @@ const choiceOf = (path: string): StoreChoice => ({
         ({ SqliteArchive }) => SqliteArchive.open(path),
       ),
   },
+  documents: {
+    can: () =>
+      Effect.flatMap(
+        Effect.promise(() => import("./SqliteDocuments.ts")),
+        ({ SqliteDocuments }) => SqliteDocuments.open(path),
+      ),
+  },
   doctor: {
     can: ({ workerUrl }) =>
       Effect.flatMap(keeper, ({ SqliteKeeper }) => SqliteKeeper.examination({ path, workerUrl })),

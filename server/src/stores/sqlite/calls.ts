@@ -5,7 +5,14 @@ import type { Tally } from "../../domain/Decision.ts"
 import type { TimerKey } from "../../domain/Timer.ts"
 import type { NamedLife } from "../../domain/WriteItem.ts"
 import type { Lease } from "../../ports/ShardLeases.ts"
-import type { Counted, CountQuery, DueQuery, ListQuery } from "../../ports/TimerStore.ts"
+import type {
+  Counted,
+  CountedBuckets,
+  CountQuery,
+  DueQuery,
+  HistogramQuery,
+  ListQuery,
+} from "../../ports/TimerStore.ts"
 import type { WalkPlace } from "../ListLane.ts"
 import type { OpenFailureReason } from "./OpenFailure.ts"
 import type { OpenOptions } from "./openDatabase.ts"
@@ -25,16 +32,23 @@ export interface WriterCalls {
 }
 
 export interface ReaderCalls {
-  due(query: DueQuery): Pack
+  due(query: DueQuery): DuePack
   dueHeads(query: DueQuery): Pack
   find(asked: { readonly key: TimerKey; readonly life: NamedLife | undefined }): Pack
   list(asked: { readonly query: ListQuery; readonly from: WalkPlace | undefined }): WalkedPack
   count(query: CountQuery): Counted
+  histogram(query: HistogramQuery): CountedBuckets
   tally(nothing: null): Tally
   document(asked: { readonly kind: string; readonly id: string }): DocumentRow | undefined
   documents(range: IdRange): ReadonlyArray<DocumentRow>
   documentsAfter(asked: DocumentsAfter): ReadonlyArray<DocumentRow>
   namespaces(asked: { readonly exclusiveAfter: string; readonly limit: number }): ReadonlyArray<string>
+}
+
+/** A page of due timers. */
+export interface DuePack {
+  readonly pack: Pack
+  readonly isLast: boolean
 }
 
 /** A page of a list. Each row comes after its state. */

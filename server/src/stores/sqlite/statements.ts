@@ -32,20 +32,6 @@ const lifeNames = `uuid, namespace, timer_id, ${names(storedLifeFields)}, spec`
 const specNumber = 4 + storedLifeFields.length
 const lifeValues = `unhex(?1), ?2, ?3, ${values(storedLifeFields, 4)}, ?${specNumber}`
 
-/** The values of a life that are not in the row of its timer. */
-const toldOfLife: { readonly [name: string]: string } = {
-  revision: "?7",
-  attempts: "?8",
-  attemptLog: "?9",
-  finishedAt: "?10",
-  latenessMs: "?11",
-  endedBy: "?12",
-}
-const lifeOfRow = storedLifeFields.map(({ name, column }) => toldOfLife[name] ?? `t.${column}`).join(", ")
-
-const isInState = `t.namespace = ?1 AND t.timer_id = ?2 AND t.fire_id = unhex(?3, '-') AND t.attempts = ?4
-  AND t.revision = ?5 AND t.asked_at IS ?6`
-
 export const lookupSql = {
   /** What exists under a key, as row ids and revisions. */
   probe: `SELECT (SELECT id FROM timers INDEXED BY timers_by_key WHERE namespace = ?1 AND timer_id = ?2) AS pending,
@@ -78,21 +64,12 @@ export const writerSql = {
   updateBody: "UPDATE bodies SET spec = ?2, payload = ?3 WHERE id = ?1",
   updateSpec: "UPDATE bodies SET spec = ?2 WHERE id = ?1",
   /** The pending row, if it is still in this state. */
-  inState: `SELECT id FROM timers AS t INDEXED BY timers_by_key WHERE ${isInState}`,
+  inState: `SELECT id FROM timers INDEXED BY timers_by_key WHERE namespace = ?1 AND timer_id = ?2
+    AND fire_id = unhex(?3, '-') AND attempts = ?4 AND revision = ?5 AND asked_at IS ?6`,
   deleteTimer: "DELETE FROM timers WHERE id = ?1",
   deleteBody: "DELETE FROM bodies WHERE id = ?1",
   insertEnded: `INSERT INTO history (${lifeNames}, state, id, reason)
     VALUES (${lifeValues}, ?${specNumber + 1}, ?${specNumber + 2}, ?${specNumber + 3})`,
-  /**
-   * Inserts the life of a pending timer whose row is still in this state (?3 to ?6). Columns that the row has are
-   * copied from it; the others are parameters.
-   */
-  insertEndedRow: `INSERT INTO history (${lifeNames}, state)
-    SELECT t.uuid, t.namespace, t.timer_id, ${lifeOfRow}, b.spec, ?13
-    FROM timers AS t INDEXED BY timers_by_key CROSS JOIN bodies AS b ON b.id = t.id WHERE ${isInState}`,
-  deleteTimerOf: "DELETE FROM timers INDEXED BY timers_by_key WHERE namespace = ?1 AND timer_id = ?2",
-  deleteBodyOf: `DELETE FROM bodies WHERE id =
-    (SELECT id FROM timers INDEXED BY timers_by_key WHERE namespace = ?1 AND timer_id = ?2)`,
   insertDead: `INSERT INTO dead (${lifeNames}, reason, payload) VALUES (${lifeValues}, ?${specNumber + 1}, ?${specNumber + 2})`,
   deleteEnded: "DELETE FROM history WHERE id = ?1",
   deleteDead: "DELETE FROM dead WHERE id = ?1",

@@ -10,9 +10,11 @@ import type {
   TimerKey,
 } from "../../domain/Timer.ts"
 import type { AddedTerms } from "../../domain/timerFields.ts"
-import { addLog, logOfText, textOfLog } from "../AttemptLogText.ts"
+import type { DuePage } from "../../ports/TimerStore.ts"
+import { addLog, textOfLog } from "../AttemptLogText.ts"
 import { addedColumns, addedValue, addStored, type StoredValue } from "../addedValues.ts"
 import { specOfText, textOfSpec } from "../SpecText.ts"
+import type { DuePack } from "./calls.ts"
 import { type Pack, PackReader, type PackWriter } from "./Pack.ts"
 
 export const writeHead = (out: PackWriter, head: TimerHead): void => {
@@ -28,11 +30,11 @@ export const unpackHeads = (pack: Pack): ReadonlyArray<TimerHead> => {
   return heads
 }
 
-export const unpackTimers = (pack: Pack): ReadonlyArray<Timer> => {
+export const unpackDuePage = ({ pack, isLast }: DuePack): DuePage => {
   const input = new PackReader(pack)
   const timers: Array<Timer> = []
   while (!input.isAtEnd) timers.push(readTimer(input))
-  return timers
+  return { timers, isLast }
 }
 
 export const writeTimer = (out: PackWriter, timer: Timer): void =>
@@ -181,12 +183,6 @@ const addAll = (row: AddedTerms & { spec: Spec }, values: ReadonlyArray<StoredVa
 
 export const logText = (log: AttemptLog | undefined): string | null =>
   log === undefined ? null : textOfLog(log)
-
-/** The log of an item, which this process has written. */
-export const readLog = (input: PackReader): AttemptLog | undefined => {
-  const text = input.optionalText()
-  return text === undefined ? undefined : logOfText(text)
-}
 
 export const writeKey = (out: PackWriter, key: TimerKey): void => {
   out.field(key.namespace)

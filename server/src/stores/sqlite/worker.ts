@@ -28,7 +28,7 @@ interface Served {
 
 /** The reads that run in slices. */
 type SlicedReads = {
-  readonly [method in "list" | "count"]: (
+  readonly [method in "list" | "count" | "histogram"]: (
     args: Parameters<ReaderCalls[method]>[0],
   ) => Sliced<ReturnType<ReaderCalls[method]>>
 }
@@ -106,6 +106,7 @@ const serveReader = (): Served => {
   const sliced = {
     list: ({ query, from }) => reader.list(query, from),
     count: (query) => reader.count(query),
+    histogram: (query) => reader.histogram(query),
   } satisfies SlicedReads
   const calls: Omit<ReaderCalls, keyof typeof sliced> = {
     due: (query) => reader.due(query),

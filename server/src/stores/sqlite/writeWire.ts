@@ -1,5 +1,7 @@
 // Converts items of a write and their answers to packs and back. An answer contains only what the calling side does not
 // know. For an item that was executed as expected it contains nothing, because the calling side can decide it.
+import type { AttemptLog } from "../../domain/AttemptLog.ts"
+import type { Cursor } from "../../domain/DueOrder.ts"
 import type {
   Change,
   InsertAnswer,
@@ -15,17 +17,7 @@ import type {
 import type { BatchAnswer, ShardBatch } from "../../ports/TimerStore.ts"
 import { answerAsExpected } from "../keyChangeOf.ts"
 import { type Pack, PackReader, PackWriter } from "./Pack.ts"
-import {
-  logText,
-  readKey,
-  readLife,
-  readLog,
-  readTimer,
-  writeKey,
-  writeLife,
-  writeTimer,
-  writeTimerWith,
-} from "./timerWire.ts"
+import { readKey, readLife, readTimer, writeKey, writeLife, writeTimer, writeTimerWith } from "./timerWire.ts"
 
 export const packBatches = (batches: ReadonlyArray<ShardBatch>): Pack => {
   const out = new PackWriter()
@@ -89,8 +81,28 @@ export const packAnswers = (
     for (const [index, answer] of batch.answers.entries()) {
       writeAnswer(out, answer, asExpected[place]?.[index] === true)
     }
+    writeVacated(out, batch.vacated)
   }
   return out.finish()
+}
+
+const writeVacated = (out: PackWriter, vacated: ReadonlyMap<number, Cursor> | undefined): void => {
+  out.field(vacated?.size ?? 0)
+  for (const [index, { fireAt, fireId }] of vacated ?? []) {
+    out.field(index)
+    out.field(fireAt)
+    out.field(fireId)
+  }
+}
+
+const readVacated = (input: PackReader): ReadonlyMap<number, Cursor> | undefined => {
+  const count = input.number()
+  if (count === 0) return undefined
+  const vacated = new Map<number, Cursor>()
+  for (let read = 0; read < count; read++) {
+    vacated.set(input.number(), { fireAt: input.number(), fireId: input.text() })
+  }
+  return vacated
 }
 
 export const unpackAnswers = (pack: Pack, batches: ReadonlyArray<ShardBatch>): ReadonlyArray<BatchAnswer> => {
@@ -99,7 +111,9 @@ export const unpackAnswers = (pack: Pack, batches: ReadonlyArray<ShardBatch>): R
     const count = input.number()
     if (count === refusals.ownershipLost) return { result: "ownershipLost" }
     if (count === refusals.overtaken) return { result: "overtaken" }
-    return { result: "written", answers: items.map((item) => readAnswer(input, item)) }
+    const answers = items.map((item) => readAnswer(input, item))
+    const vacated = readVacated(input)
+    return vacated === undefined ? { result: "written", answers } : { result: "written", answers, vacated }
   })
 }
 
@@ -151,7 +165,7 @@ const writeItem = (out: PackWriter, item: WriteItem): void => {
       writeFired(out, item)
       out.field(item.attempt)
       out.field(item.at)
-      out.field(logText(item.attemptLog))
+      out.json(item.attemptLog)
       writeThen(out, item.then)
       return
     case "record":
@@ -270,7 +284,7 @@ const readOutcome = (input: PackReader): Outcome => {
   const timer = readTimer(input)
   const attempt = input.number()
   const at = input.number()
-  const log = present("attemptLog", readLog(input))
+  const log = present("attemptLog", input.json<AttemptLog>())
   const then = readThen(input)
   return { kind: "outcome", timer, attempt, at, ...log, then }
 }

@@ -20,4 +20,6 @@ test("a URL that demands TLS makes the client use TLS and check the server by th
     stream: "svc",
     prefix: "svc",
   })
+  const pair = { certFile: "/cert.pem", keyFile: "/key.pem" }
+  expect(natsSettings(addressOf("tls://h"), { ...terms, ...pair }).tls).toEqual(pair)
 })

@@ -5,12 +5,12 @@ import { createServer, type Socket } from "node:net"
 import { CountTimersAnswer } from "@punctual/api/ListTimers"
 import { Effect } from "effect"
 import { callService, JsonText, requestText } from "../../../src/cli/client/ServiceClient.ts"
-import { problem, run, serviceThatAnswers } from "../CommandFixture.ts"
+import { problem, run, serviceThatAnswers, withoutKey } from "../CommandFixture.ts"
 
 const counting = (url: string, withinMs?: number) =>
   Effect.runPromise(
     Effect.flip(
-      callService(url, {
+      callService(withoutKey(url), {
         path: "/timers/count",
         fields: {},
         answer: CountTimersAnswer,

@@ -51,6 +51,10 @@ describe("namespaces put", () => {
       [["--unpaused"], { paused: false }],
       [["--reset", "maxPending", "--reset=webhookSecrets"], { maxPending: null, webhookSecrets: null }],
       [["--secret", secret(1), "--secret", secret(2)], { webhookSecrets: [secret(1), secret(2)] }],
+      [
+        ["--secret", secret(1), "--keep-secret", "0123456789abcdef"],
+        { webhookSecrets: [secret(1), { fingerprint: "0123456789abcdef" }] },
+      ],
     ] as const
     for (const [args, fields] of calls) {
       const { exitCode, sent } = await putting(args)
@@ -127,6 +131,7 @@ describe("namespaces put", () => {
       ["--retry-waits", "1m", "--retry", "{}"],
       ["--on-dead", "{"],
       ["--secret", secret(1), "--secret", secret(2), "--new-secret"],
+      ["--secret", secret(1), "--keep-secret", "0123456789abcdef", "--new-secret"],
       ["--secret", secret(1), "--secret", secret(2), "--secret", secret(3)],
     ]
     for (const args of calls) {
@@ -167,6 +172,15 @@ describe("namespaces list", () => {
       ["trials", "7", "1000 or more", "yes", "0", "-", "-", "-"],
     ])
     expect(all.err).toBe("")
+  })
+
+  test("passes a prefix on with every page", async () => {
+    await using service = await paged()
+    await run(["namespaces", "list", "--prefix", "b", "--all", "--url", service.url])
+    expect(requestsTo(service)).toEqual([
+      ["/namespaces/list", { prefix: "b" }],
+      ["/namespaces/list", { prefix: "b", cursor: "c1" }],
+    ])
   })
 
   test("as JSON is the service's page, or with --all one object a line", async () => {

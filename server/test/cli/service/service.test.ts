@@ -1,4 +1,4 @@
-// `punctual status`, `pause`, `resume`, `breakers`, `egress` and `clock`: commands about a service as a whole.
+// `punctual status`, `pause`, `resume`, `audit`, `breakers`, `egress` and `clock`: commands about a service as a whole.
 import { describe, expect, test } from "bun:test"
 import { advanceWithinMs } from "../../../src/cli/service/clock.ts"
 import { longestAdvanceMs } from "../../../src/engine/clock/ClockAdvance.ts"
@@ -29,6 +29,27 @@ describe("the whole service", () => {
     }
   })
 
+  test("says which version runs, and shows its settings on request", async () => {
+    const settings = [
+      { name: "TIMER_HTTP_PORT", value: "8080", isSet: false },
+      { name: "TIMER_STORE_URL", value: "postgres://…@db/timers", isSet: true },
+    ]
+    const build = { version: "1.2.3" }
+    await using service = await serviceThatAnswers(() => ({ body: { now, build, settings } }))
+    const { exitCode, out } = await run(["status", "--settings", "--url", service.url])
+    expect(exitCode).toBe(0)
+    expect(out).toContain("Version of the service: 1.2.3 (from source).\n")
+    expect(rowsOf(out).slice(-3)).toEqual([
+      ["SETTING", "VALUE", "SET"],
+      ["TIMER_HTTP_PORT", "8080", "default"],
+      ["TIMER_STORE_URL", "postgres://…@db/timers", "yes"],
+    ])
+    expect(requestsTo(service)).toEqual([["/service/get", { settings: true }]])
+    const made = { version: "1.2.3", commit: "4f1c2e9", builtAt: now }
+    await using built = await serviceThatAnswers(() => ({ body: { now, build: made } }))
+    expect((await run(["status", "--url", built.url])).out).toContain(`1.2.3 (commit 4f1c2e9, built ${now})`)
+  })
+
   test("can be paused and resumed", async () => {
     await using service = await serviceThatAnswers(() => ({ body: { now } }))
     for (const args of [["pause"], ["pause", "--reason", "x"], ["resume"], ["resume", "--fire-overdue"]]) {
@@ -40,6 +61,78 @@ describe("the whole service", () => {
       ["/service/resume", {}],
       ["/service/resume", { fireOverdue: true }],
     ])
+  })
+})
+
+describe("audit", () => {
+  const record = {
+    id: "1",
+    at: now,
+    action: "namespaces.put",
+    outcome: "done",
+    caller: "ops\u001b",
+    keyId: "0123456789",
+    address: "10.0.0.1",
+    requestId: "r",
+    about: { namespace: "billing" },
+    before: { maxPending: 1 },
+    after: { maxPending: 2, paused: true },
+  }
+  const bare = {
+    id: "0",
+    at: since,
+    action: "timers.replay",
+    outcome: "unknown",
+    caller: "program",
+    count: 3,
+  }
+
+  test("shows who did what as a table, and says if there is more", async () => {
+    await using service = await serviceThatAnswers(() => ({
+      body: { records: [record, bare], unreadable: 2, nextCursor: "c" },
+    }))
+    const { exitCode, out, err } = await run(["audit", "--url", service.url])
+    expect(exitCode).toBe(0)
+    expect(err).toBe(
+      "2 records are damaged and cannot be shown.\nThere may be more: list all with --all, or continue with --cursor=c\n",
+    )
+    expect(rowsOf(out)).toEqual([
+      ["AT", "ACTION", "CALLER", "ADDRESS", "COUNT", "WHAT"],
+      [
+        now,
+        "namespaces.put",
+        "ops\\u001b (0123456789)",
+        "10.0.0.1",
+        "-",
+        "namespace billing, maxPending 1 → 2, paused - → true",
+      ],
+      [since, "timers.replay", "program", "-", "3", "result unknown"],
+    ])
+    await using empty = await serviceThatAnswers(() => ({ body: { records: [] } }))
+    expect((await run(["audit", "--url", empty.url])).out).toBe("No audit records.\n")
+  })
+
+  test("passes its filters on, and exports all pages as one line of JSON for each record", async () => {
+    let pages = 0
+    await using service = await serviceThatAnswers(() =>
+      pages++ === 0 ? { body: { records: [record], nextCursor: "c" } } : { body: { records: [bare] } },
+    )
+    const filter = ["--since", since, "--until", now, "--action", "namespaces", "--key", "ops"]
+    const { exitCode, out, err } = await run(["audit", "--all", "--json", ...filter, "--url", service.url])
+    expect([exitCode, err]).toEqual([0, ""])
+    expect(
+      out
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line)),
+    ).toEqual([record, bare])
+    const fields = { since, until: now, action: "namespaces", key: "ops" }
+    expect(requestsTo(service)).toEqual([
+      ["/audit/list", fields],
+      ["/audit/list", { ...fields, cursor: "c" }],
+    ])
+    expect(await run(["audit", "--all", "--limit", "3"])).toMatchObject({ exitCode: 2 })
+    expect(await run(["audit", "--since", "yesterday"])).toMatchObject({ exitCode: 2 })
   })
 })
 

@@ -12,11 +12,23 @@ import {
   writeFileSync,
 } from "node:fs"
 import { basename } from "node:path"
+import { Documents } from "@punctual/documents/Documents"
 import { Effect } from "effect"
+import { BulkRecords } from "../../../src/bulk/BulkRecords.ts"
 import { migrations } from "../../../src/stores/sqlite/migrations/all.ts"
 import { readSqliteContents } from "../../../testkit/SqliteContents.ts"
 import { TemporaryFolder } from "../../../testkit/TemporaryFolder.ts"
-import { backupOf, damage, filesIn, fill, restoredAt, serviceSettingsIn, within } from "./KeptStoreRig.ts"
+import { sampleJob } from "../../bulk/sampleJob.ts"
+import {
+  backupOf,
+  damage,
+  filesIn,
+  fill,
+  restoredAt,
+  runKeeping,
+  serviceSettingsIn,
+  within,
+} from "./KeptStoreRig.ts"
 
 setDefaultTimeout(60_000)
 
@@ -53,6 +65,40 @@ describe("punctual restore", () => {
     expect(pause).toMatchObject({ kind: "restored", reason: expect.stringContaining("from a backup of") })
     // No timer can have fired since the backup was made. That time does not count against timers.
     expect(pause?.sinceMs).toBeLessThan(Date.now())
+  })
+
+  test("ends the jobs on many timers that ran when the backup was made, also after other tools restored it", async () => {
+    const recordsIn = Effect.map(
+      Documents,
+      (documents) => new BulkRecords({ documents, now: Date.now, runningMax: 10 }),
+    )
+    const beginIn = (path: string) =>
+      within(
+        `sqlite:${path}`,
+        Effect.flatMap(recordsIn, (records) => records.begin(sampleJob)),
+      )
+    const jobIn = (path: string) =>
+      within(
+        `sqlite:${path}`,
+        Effect.gen(function* () {
+          const records = yield* recordsIn
+          return [yield* records.running, yield* records.find(sampleJob.jobId)] as const
+        }),
+      )
+    const path = fresh()
+    await fill(`sqlite:${path}`, 1)
+    await beginIn(path)
+    const file = fresh()
+    await runKeeping("backup", "--store", `sqlite:${path}`, file)
+    const other = fresh()
+    expect((await restored(other, file)).exitCode).toBe(0)
+    expect((await restored(path, "--force", "--due-before", "now", "fire")).exitCode).toBe(0)
+    for (const store of [other, path]) {
+      expect(await jobIn(store)).toMatchObject([
+        [],
+        { state: "failed", problem: expect.stringContaining("restored from a backup") },
+      ])
+    }
   })
 
   test("replaces an existing store only with --force, and keeps that store with the contents of its log", async () => {

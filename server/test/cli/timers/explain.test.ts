@@ -162,7 +162,7 @@ describe("a timer that has not fired", () => {
     withPunctual(
       failing({
         kind: "egressRefused",
-        detail: "TIMER_EGRESS does not allow 10.0.0.1, an address of localhost",
+        detail: "TIMER_EGRESS does not allow the address of localhost",
       }),
       async (punctual, service) => {
         await create(service, "t")
@@ -171,7 +171,7 @@ describe("a timer that has not fired", () => {
           return out.includes("TIMER_EGRESS") ? out : undefined
         })
         expect(text).toContain(
-          "\nTIMER_EGRESS does not allow 10.0.0.1, an address of localhost. Nothing is sent and no attempt is used.",
+          "\nTIMER_EGRESS does not allow the address of localhost. Nothing is sent and no attempt is used.",
         )
         expect(text).toContain("punctual egress check http://localhost")
         expect(text).toContain("its expireAfter ends it, or you cancel it")

@@ -6,7 +6,7 @@ import type { Delivery, Fire } from "../../../src/ports/Deliverer.ts"
 import { eventually } from "../../../testkit/eventually.ts"
 import { TcpProxy } from "../../../testkit/TcpProxy.ts"
 import { type RunningService, withService } from "../../http/ServiceFixture.ts"
-import { run } from "../CommandFixture.ts"
+import { run, withoutKey } from "../CommandFixture.ts"
 
 /** What begins a command to the terminal. */
 const escapeMark = String.fromCharCode(27)
@@ -125,7 +125,7 @@ describe("watch", () => {
 
   test("says that changes are missing only if it did not read them", () =>
     withService({ deliver, clockStartMs: Date.UTC(2030, 0, 1) }, async (service) => {
-      const poll = new WatchPoll(service.url, ["billing"])
+      const poll = new WatchPoll(withoutKey(service.url), ["billing"])
       const deliveries = async (name: string, count: number) => {
         for (let n = 0; n < count; n++) await create(service, `good-${name}-${n}`)
         await service.post("clock/advance", { by: "10ms" })

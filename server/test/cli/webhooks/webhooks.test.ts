@@ -11,7 +11,7 @@ import { parseEgress } from "../../../src/deliverers/webhook/Egress.ts"
 import { makeWebhookDeliverer } from "../../../src/deliverers/webhook/WebhookDeliverer.ts"
 import { eventually } from "../../../testkit/eventually.ts"
 import { withService } from "../../http/ServiceFixture.ts"
-import { run } from "../CommandFixture.ts"
+import { run, withoutKey } from "../CommandFixture.ts"
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`
 const key = secretBytes(secret) ?? new Uint8Array()
@@ -228,7 +228,12 @@ describe("sent by the service", () => {
       await service.post("namespaces/put", { namespace: "still", paused: true })
       const outcome = await Effect.runPromise(
         sentByService({
-          ...{ serviceUrl: service.url, namespace: "still", url: "http://127.0.0.1:9/", payload: "1" },
+          ...{
+            service: withoutKey(service.url),
+            namespace: "still",
+            url: "http://127.0.0.1:9/",
+            payload: "1",
+          },
           ...{ timerId: "t", withinMs: 0 },
         }),
       )

@@ -238,12 +238,13 @@ describe("the time-out", () => {
 
   test("does not hide a status: if the body of a failure hangs, the status counts", async () => {
     for (const start of ["HTTP/1.1 410 X\r\n\r\nbecau", "HTTP/1.1 410 X\r\ncontent-length: 9\r\n\r\n"]) {
-      for (const timeoutMs of [50, 60_000]) {
+      // The short time must be long enough for the status to arrive on a busy machine.
+      for (const timeoutMs of [400, 60_000]) {
         await using peer = await rawPeer((socket) => socket.write(start))
         const delivery = await deliver(fireTo(peer.url, { timeoutMs }))
         expect(delivery).toMatchObject({ kind: "dead", reason: "refused", status: 410 })
         // The deliverer waits for the text only within the time of the attempt, and never for long.
-        expect(keptOf(delivery)).toBe(timeoutMs > 50 && start.endsWith("becau") ? "becau" : undefined)
+        expect(keptOf(delivery)).toBe(timeoutMs > 400 && start.endsWith("becau") ? "becau" : undefined)
         await peer.allClosed()
       }
     }
@@ -327,7 +328,7 @@ describe("the egress rules", () => {
     expect(delivery).toMatchObject({ kind: "egressRefused" })
     const error = delivery.kind === "egressRefused" ? delivery.detail : ""
     expect(error).toContain("TIMER_EGRESS")
-    expect(error).toContain(` ${address}`)
+    expect(error).toEndWith(` ${address}`)
   }
 
   test("refuse loopback addresses in every spelling, without a look-up or a connection", async () => {
@@ -359,9 +360,12 @@ describe("the egress rules", () => {
 
   test("refuse a name that resolves to a private address", async () => {
     await using peer = await rawPeer((socket) => socket.write(answerText(200)))
-    await refused(`http://rebind.example:${peer.port}/`, "127.0.0.1", async () => ["127.0.0.1", "::1"])
-    await refused(`http://localhost:${peer.port}/`, "::ffff:127.0.0.1", async () => ["::ffff:127.0.0.1"])
-    await refused(`http://zone.example:${peer.port}/`, "fe80::1%eth0", async () => ["fe80::1%eth0"])
+    const refusedName = (name: string, ...addresses: ReadonlyArray<string>) =>
+      // The text does not show the address that the lookup found.
+      refused(`http://${name}:${peer.port}/`, `the address of ${name}`, async () => addresses)
+    await refusedName("rebind.example", "127.0.0.1", "::1")
+    await refusedName("localhost", "::ffff:127.0.0.1")
+    await refusedName("zone.example", "fe80::1%eth0")
     expect(peer.connections()).toBe(0)
   })
 

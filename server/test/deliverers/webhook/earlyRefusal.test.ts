@@ -5,7 +5,8 @@ import { earlyRefusal } from "../../../src/deliverers/webhook/earlyRefusal.ts"
 
 const refusedBy = (rules: string, url: string): string | undefined => {
   const refusal = earlyRefusal(new URL(url), Result.getOrThrow(parseEgress(rules)))
-  return refusal === undefined ? undefined : `${refusal.refused} needs ${refusal.entry ?? "another URL"}`
+  if (refusal === undefined) return undefined
+  return `${refusal.refused} needs ${"entry" in refusal.remedy ? refusal.remedy.entry : "another URL"}`
 }
 
 describe("without a lookup", () => {
@@ -23,11 +24,18 @@ describe("without a lookup", () => {
       "224.0.0.1",
       "255.255.255.255",
       "[ff02::1]",
+      "100.100.100.200",
+      "168.63.129.16",
+      "[fd00:ec2::254]",
+      "[64:ff9b::169.254.169.254]",
+      "[2002:a9fe:a9fe::1]",
     ]
     for (const host of never) {
       expect(refusedBy("public,private", `http://${host}/latest`)).toEndWith(" needs another URL")
     }
     expect(refusedBy("private", "https://8.8.8.8/")).toBe("8.8.8.8 needs public")
+    expect(refusedBy("public", "https://10.1.2.3/")).toBe("10.1.2.3 needs private")
+    expect(refusedBy("public", "https://100.64.0.1/")).toBe("100.64.0.1 needs 100.64.0.1")
   })
 
   test("localhost is refused unless the rules allow a loopback address or the name", () => {

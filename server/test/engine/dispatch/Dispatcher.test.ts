@@ -231,6 +231,62 @@ describe("turns", () => {
     )
   })
 
+  test("start at most 100 attempts for the outcomes of one commit before the thread does other work", () => {
+    const rig = new DispatcherRig({
+      inFlight: 300,
+      inFlightPerNamespace: 500,
+      inFlightPerHost: 500,
+      unsettled: 1_000,
+    })
+    rig.submit("a", "h", 1_000)
+    expect(rig.running.size).toBe(150)
+    rig.holdsSoon = true
+    const before = rig.started.length
+    for (let ended = 0; ended < 150; ended++) first(rig).end(delivered)
+    expect(rig.started.length - before).toBeLessThanOrEqual(100)
+    for (let task = rig.soon.shift(); task !== undefined; task = rig.soon.shift()) task()
+    expect(rig.running.size).toBe(150)
+  })
+
+  test("of known namespaces alternate with those of new ones, however many new ones there are", () => {
+    const limits = {
+      inFlight: 1_000,
+      slow: 1,
+      inFlightPerNamespace: 500,
+      inFlightPerHost: 500,
+      unsettled: 2_000,
+    }
+    const rig = new DispatcherRig(limits, 5_000)
+    rig.submit("known", "h", 1)
+    first(rig).end(delivered)
+    rig.holdsSoon = true
+    for (let name = 0; name < 400; name++) rig.submit(`new-${name}`, "h", 1)
+    rig.submit("known", "h", 3)
+    const ofKnown = () => rig.started.filter((timerId) => timerId.startsWith("known")).length
+    expect(ofKnown()).toBe(1)
+    rig.soon.shift()?.()
+    expect(ofKnown()).toBe(4)
+    for (let task = rig.soon.shift(); task !== undefined; task = rig.soon.shift()) task()
+    expect(rig.running.size).toBe(403)
+  })
+
+  test("start at most 100 attempts before the thread does other work, and the rest soon after", () => {
+    const rig = new DispatcherRig({
+      inFlight: 1_000,
+      inFlightPerNamespace: 500,
+      inFlightPerHost: 500,
+      unsettled: 1_000,
+    })
+    rig.holdsSoon = true
+    rig.submit("a", "h", 250)
+    const sizes = [rig.running.size]
+    for (let task = rig.soon.shift(); task !== undefined; task = rig.soon.shift()) {
+      task()
+      sizes.push(rig.running.size)
+    }
+    expect(sizes).toEqual([100, 200, 250])
+  })
+
   test("while the lease is not trusted nothing starts, and nothing is lost", () => {
     const rig = new DispatcherRig()
     rig.isTrusted = false

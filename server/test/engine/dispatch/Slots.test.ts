@@ -1,6 +1,7 @@
 // Hosts that do not answer: their attempts move to slow slots, and those who answer are served.
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
+import { networkTexts, timeoutTexts } from "../../../src/domain/errorClassOf.ts"
 import { HostQueue, NamespaceQueue } from "../../../src/engine/dispatch/DispatchQueues.ts"
 import { HostStandings } from "../../../src/engine/dispatch/HostStandings.ts"
 import { Slots } from "../../../src/engine/dispatch/Slots.ts"
@@ -12,10 +13,19 @@ import { runsOf } from "../../../testkit/effort.ts"
 import { sampleTimer } from "../../../testkit/timers.ts"
 
 const delivered: Delivery = { kind: "delivered" }
-const hostFailed: Delivery = { kind: "retry", error: "no answer", isHostFailure: true }
+const hostFailed = { kind: "retry", error: "status 500", status: 500, isHostFailure: true } as const
+const connectionRefused = { kind: "retry", error: `${networkTexts.refused}: h`, isHostFailure: true } as const
+const timedOut: Delivery = { kind: "retry", error: `${timeoutTexts.webhook} h`, isHostFailure: true }
 const silentAfterMs = 5_000
 
-const limits = { inFlight: 200, slow: 40, inFlightPerNamespace: 100, inFlightPerHost: 64, unsettled: 4_000 }
+const limits = {
+  inFlight: 200,
+  slow: 40,
+  trial: 0,
+  inFlightPerNamespace: 100,
+  inFlightPerHost: 64,
+  unsettled: 4_000,
+}
 
 const makeRig = (more: Partial<typeof limits> = {}) =>
   new DispatcherRig({ ...limits, ...more }, silentAfterMs)
@@ -45,34 +55,49 @@ describe("400 namespaces with a hanging endpoint each", () => {
     prove(rig, "victim", "good")
     attack(rig)
     expect(rig.running.size).toBe(100)
-    for (let step = 0; step < 10; step++) age(rig, silentAfterMs)
+    age(rig, silentAfterMs)
     expect(rig.running.size).toBe(140)
-    expect(rig.dispatcher.slowInFlight).toBe(140)
     rig.submit("victim", "good", 30)
     expect(rig.inFlightOf("victim")).toBe(30)
   })
 
-  test("with long timeouts take at most the slow share twice, so a new host with a usual timeout starts at once", () => {
+  test("do not delay a new host of a new namespace if there are slots for as many trials", () => {
+    const rig = makeRig({ trial: 784 })
+    rig.timeoutMs = 300_000
+    attack(rig)
+    expect(rig.running.size).toBe(400)
+    rig.submit("new", "never-seen", 10)
+    expect(rig.inFlightOf("new")).toBe(10)
+    // The trials leave all normal slots to hosts that answer.
+    expect(rig.dispatcher.load.inFlight).toBe(0)
+    age(rig, silentAfterMs)
+    rig.submit("newer", "never-seen", 10)
+    expect([rig.inFlightOf("newer"), rig.abandoned.length]).toEqual([10, 0])
+  })
+
+  test("delay a new host by 5 s for each time that they fill the trial slots, and not by their timeouts", () => {
     const rig = makeRig()
     rig.timeoutMs = 300_000
     attack(rig)
-    expect(rig.running.size).toBe(40)
-    for (let step = 0; step < 10; step++) age(rig, silentAfterMs)
-    expect(rig.running.size).toBe(80)
-    rig.timeoutMs = 15_000
-    rig.submit("new", "never-seen", 10)
-    expect(rig.inFlightOf("new")).toBe(10)
+    rig.submit("new", "never-seen", 1)
+    expect(rig.inFlightOf("new")).toBe(0)
+    for (let round = 0; round < 4; round++) for (let second = 0; second < 5; second++) age(rig, 1_000)
+    expect(rig.inFlightOf("new")).toBe(1)
+    // All of them had a trial. Those that were abandoned wait for slow slots.
+    expect(new Set(rig.started).size).toBe(401)
+    expect(new Set(rig.abandoned).size).toBe(rig.abandoned.length)
   })
 
-  test("are all tried in turn as earlier ones end, and then use only slow slots", () => {
+  test("are all tried in turn, and then use only slow slots", () => {
     const rig = makeRig()
     attack(rig)
-    for (let round = 0; round < 60 && rig.waiting.size + rig.running.size > 0; round++) {
+    for (let round = 0; round < 100 && rig.waiting.size + rig.running.size > 0; round++) {
       const old = [...rig.running]
       age(rig, 15_000)
-      for (const running of old) running.end(hostFailed)
+      for (const running of old) if (rig.running.has(running)) running.end(timedOut)
     }
-    expect(rig.started.length).toBe(400)
+    expect(new Set(rig.started).size).toBe(400)
+    expect(rig.waiting.size).toBe(0)
     attack(rig)
     expect(rig.running.size).toBe(40)
     rig.submit("new", "never-seen", 10)
@@ -81,6 +106,96 @@ describe("400 namespaces with a hanging endpoint each", () => {
       for (const running of [...rig.running]) running.end(delivered)
     }
     expect(rig.waiting.size).toBe(0)
+  })
+})
+
+describe("a silent attempt", () => {
+  test("goes on while no other attempt needs its slot", () => {
+    const rig = makeRig({ inFlight: 4, slow: 1 })
+    attack(rig, 2)
+    for (let second = 0; second < 300; second++) age(rig, 1_000)
+    expect([rig.running.size, rig.abandoned.length]).toEqual([2, 0])
+  })
+
+  test("ends if another attempt needs its slot, uses no attempt, and then waits for a slow slot", () => {
+    const rig = makeRig({ inFlight: 4, slow: 1 })
+    attack(rig, 2)
+    age(rig, silentAfterMs - 1)
+    rig.submit("new", "h", 2)
+    expect([rig.inFlightOf("new"), rig.abandoned.length]).toEqual([0, 0])
+    // The first silent attempt moves to the slow slot, and the second makes room.
+    age(rig, 1)
+    age(rig, 1)
+    expect([rig.inFlightOf("new"), rig.abandoned.length]).toEqual([1, 1])
+    const [abandoned = ""] = rig.abandoned
+    const namespace = abandoned.split("-")[0] ?? ""
+    expect(rig.dispatcher.queueOf(namespace)?.hosts.get(`${abandoned.split("-")[1]}.test`)?.waitsFor).toBe(
+      "slow",
+    )
+    for (const running of [...rig.running]) running.end(delivered)
+    expect(of(rig, namespace).map(({ timerId, attempt }) => [timerId, attempt])).toEqual([[abandoned, 1]])
+    // A slow slot is not taken away.
+    for (let second = 0; second < 300; second++) age(rig, 1_000)
+    expect(rig.abandoned.length).toBe(1)
+  })
+
+  test("of a host that answered before ends too if all slots are taken", () => {
+    const rig = makeRig({ inFlight: 4, slow: 1 })
+    for (let index = 0; index < 5; index++) prove(rig, `n${index}`, "h")
+    for (let index = 0; index < 4; index++) rig.submit(`n${index}`, "h", 1)
+    rig.submit("n4", "h", 1)
+    expect([rig.running.size, rig.inFlightOf("n4")]).toEqual([4, 0])
+    age(rig, silentAfterMs)
+    expect(rig.inFlightOf("n4")).toBe(1)
+    // One moved to the slow slot, so nothing had to end. The next ones need the other slots.
+    expect(rig.abandoned.length).toBe(0)
+    prove(rig, "n5", "h")
+    expect(rig.abandoned.length).toBe(1)
+    expect(rig.started.some((id) => id.startsWith("n5"))).toBe(true)
+  })
+
+  test("of a timer that was cancelled meanwhile only ends", () => {
+    const rig = makeRig({ inFlight: 4, slow: 1 })
+    attack(rig, 2)
+    for (const { timerId } of rig.running) rig.cancelInFlight(timerId)
+    for (const namespace of ["a", "b"]) rig.submit(namespace, "h", 1)
+    for (let second = 0; second < 12; second++) age(rig, 1_000)
+    expect(rig.abandoned.length).toBe(1)
+    for (let round = 0; round < 9; round++) for (const running of [...rig.running]) running.end(delivered)
+    expect(rig.started.length).toBe(4)
+    expect([rig.waiting.size, rig.dispatcher.readyCount]).toEqual([0, 0])
+  })
+
+  test("makes room for others only if there is none, and for its own namespace at once", () => {
+    const rig = makeRig({ inFlight: 16, slow: 1 })
+    // The second attempt finds no slow slot.
+    attack(rig, 2)
+    age(rig, silentAfterMs)
+    for (const host of ["h0", "h1", "h2", "h3", "h4"]) rig.submit("a", host, 1)
+    age(rig, 1)
+    // The namespace leaves as many trial slots free as it uses.
+    expect([rig.inFlightOf("a"), rig.abandoned.length]).toEqual([4, 0])
+    age(rig, silentAfterMs)
+    age(rig, 1)
+    expect([rig.inFlightOf("a", "h4"), rig.inFlightOf("hang1")]).toEqual([1, 1])
+  })
+
+  test("is not repeated for other timers of its own host", () => {
+    const rig = makeRig({ inFlight: 4, slow: 1 })
+    attack(rig, 1)
+    rig.submit("a", "h", 3)
+    for (let second = 0; second < 60; second++) age(rig, 1_000)
+    expect([rig.inFlightOf("a"), rig.abandoned.length]).toEqual([1, 0])
+  })
+
+  test("of a new host that uses an additional slot does not end for hosts that need normal slots", () => {
+    const rig = makeRig({ inFlight: 2, slow: 1, trial: 2 })
+    for (const namespace of ["a", "b", "c"]) prove(rig, namespace, "h")
+    attack(rig, 3)
+    age(rig, silentAfterMs)
+    for (const namespace of ["a", "b", "c"]) rig.submit(namespace, "h", 1)
+    age(rig, 1)
+    expect([rig.running.size, rig.waiting.size, rig.abandoned.length]).toEqual([5, 1, 0])
   })
 })
 
@@ -116,12 +231,24 @@ describe("a host", () => {
     expect([rig.inFlightOf("a"), rig.inFlightOf("b")]).toEqual([1, 2])
   })
 
-  test("that fails quickly is on trial again", () => {
+  for (const end of [hostFailed, connectionRefused]) {
+    test(`that fails promptly (${end.error}) has normal slots, because it was not silent`, () => {
+      const rig = makeRig()
+      rig.submit("a", "h", 1)
+      for (const running of of(rig, "a")) running.end(end)
+      attack(rig)
+      expect(rig.running.size).toBe(100)
+      rig.submit("a", "h", 10)
+      expect(rig.inFlightOf("a")).toBe(10)
+    })
+  }
+
+  test("that does not answer within a timeout of less than 5 s is on trial again", () => {
     const rig = makeRig({ inFlight: 8, slow: 2 })
     prove(rig, "a", "h")
     rig.submit("a", "h", 8)
     expect(rig.inFlightOf("a")).toBe(4)
-    for (const running of of(rig, "a")) running.end(hostFailed)
+    for (const running of of(rig, "a")) running.end(timedOut)
     // A trial leaves as many trial slots free as the namespace uses.
     expect(rig.inFlightOf("a")).toBe(2)
   })
@@ -202,14 +329,14 @@ test("a silent attempt that found no slow slot moves when one becomes free", () 
 
 test("a host waits for slots of one class", () => {
   const waiters = new SlotWaiters()
-  const namespace = new NamespaceQueue("a")
+  const namespace = new NamespaceQueue("a", false)
   const traits = { isThere: () => true, silentAfterMs, standing: "unknown" } as const
   const host = new HostQueue("h", rigLimits.breaker, traits)
   waiters.add("trial", host, namespace)
   waiters.add("slow", host, namespace)
   let looks = 0
   host.parked.push(new Entry(sampleTimer(), makeRig().home))
-  waiters.releaseAll(new Slots({ inFlight: 10, slow: 2 }), () => looks++)
+  waiters.releaseAll(new Slots({ inFlight: 10, slow: 2, trial: 0 }), () => looks++)
   expect([looks, host.waitsFor]).toEqual([1, "slow"])
 })
 
@@ -222,30 +349,36 @@ test("without slow slots every attempt uses a normal slot", () => {
 })
 
 test("any sequence keeps the limits, and everything starts in the end", () => {
-  const small = { inFlight: 10, slow: 3, inFlightPerNamespace: 6, inFlightPerHost: 3, unsettled: 1_000 }
+  const small = {
+    inFlight: 10,
+    slow: 3,
+    trial: 2,
+    inFlightPerNamespace: 6,
+    inFlightPerHost: 3,
+    unsettled: 1_000,
+  }
   fc.assert(
     fc.property(
       fc.array(
         fc.record({
-          op: fc.constantFrom("submit", "submit", "end", "fail", "age", "withdraw"),
+          op: fc.constantFrom("submit", "submit", "end", "fail", "timeOut", "age", "withdraw"),
           namespace: fc.constantFrom("a", "b", "c", "d", "e"),
           host: fc.constantFrom("h1", "h2", "h3"),
-          isLong: fc.boolean(),
           place: fc.nat(20),
         }),
         { maxLength: 100, size: "max" },
       ),
       (sequence) => {
         const rig = makeRig(small)
-        for (const { op, namespace, host, isLong, place } of sequence) {
+        for (const { op, namespace, host, place } of sequence) {
           const running = [...rig.running][place % Math.max(1, rig.running.size)]
-          rig.timeoutMs = isLong ? 60_000 : 15_000
           if (op === "submit") rig.submit(namespace, host, 1 + (place % 4))
           if (op === "end") running?.end(delivered)
           if (op === "fail") running?.end(hostFailed)
+          if (op === "timeOut") running?.end(timedOut)
           if (op === "age") age(rig, 1_000 * place)
           if (op === "withdraw") rig.withdraw([...rig.waiting.keys()][place] ?? "")
-          expect(rig.running.size).toBeLessThanOrEqual(small.inFlight + small.slow)
+          expect(rig.running.size).toBeLessThanOrEqual(small.inFlight + small.slow + small.trial)
           expect(rig.dispatcher.load.inFlight).toBeLessThanOrEqual(small.inFlight)
           expect(rig.dispatcher.load.inFlight).toBeGreaterThanOrEqual(0)
         }
@@ -257,7 +390,14 @@ test("any sequence keeps the limits, and everything starts in the end", () => {
         expect(rig.dispatcher.readyCount).toBe(0)
         expect(rig.dispatcher.slowInFlight).toBe(0)
         expect(rig.dispatcher.load.inFlight).toBe(0)
-        expect(new Set(rig.started).size).toBe(rig.started.length)
+        // A timer starts again only if its attempt was abandoned.
+        const again = [...rig.started]
+        for (const timerId of new Set([...rig.started, ...rig.abandoned]))
+          again.splice(again.indexOf(timerId), 1)
+        for (const timerId of rig.abandoned) {
+          if (again.includes(timerId)) again.splice(again.indexOf(timerId), 1)
+        }
+        expect(again).toEqual([])
       },
     ),
     { numRuns: runsOf(300) },

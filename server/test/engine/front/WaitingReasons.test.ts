@@ -284,7 +284,7 @@ describe("bounds in flight", () => {
 
   engineTest(
     "of hosts that have not answered yet, and of hosts that were silent",
-    { dispatch: { inFlight: 8, slow: 2 }, silentAfterMs: 5_000 },
+    { dispatch: { inFlight: 8, slow: 2, trial: 0 }, silentAfterMs: 5_000 },
     (engine) =>
       Effect.gen(function* () {
         const hanging = engine.hang()
@@ -293,7 +293,7 @@ describe("bounds in flight", () => {
         const detailOf = (timerId: string) =>
           Effect.map(waitingOf(engine, timerId), (waiting) => waiting?.detail)
         expect(yield* detailOf("t-5")).toBe(
-          "example.test has not answered an attempt yet, so the timer waits for a place among such hosts. This node runs at most 4 deliveries to them at once, which is a part of TIMER_MAX_IN_FLIGHT, and keeps some places free for other namespaces.",
+          "example.test has not answered an attempt yet, so the timer waits for a place among such hosts. This node runs at most 4 deliveries to them at once, and keeps some places free for other namespaces.",
         )
         yield* engine.advance(6_000)
         yield* engine.node.engine.sample

@@ -19,6 +19,20 @@ const lookingOn = (fromMs: number, toMs: number, look: (seenNanos: bigint) => vo
 }
 const othersOf = (watch: ClusterWatch) => watch.others.map(({ node }) => node)
 
+describe("a member that does not sign its calls", () => {
+  test("is remembered with the time when it was last seen", () => {
+    const watch = newWatch()
+    watch.noteMembers(member(1), nanosOf(1_000))
+    expect(watch.unsignedSeenNanos).toBeUndefined()
+    const old = member(2).map((it) => (it.node === "other" ? { ...it, lacksSignatures: true as const } : it))
+    for (const atMs of [2_000, 3_000]) watch.noteMembers(old, nanosOf(atMs))
+    expect(watch.memberOf("other")?.lacksSignatures).toBe(true)
+    watch.noteMembers(member(3), nanosOf(4_000))
+    expect(watch.unsignedSeenNanos).toBe(nanosOf(3_000))
+    expect(watch.memberOf("other")?.lacksSignatures).toBeUndefined()
+  })
+})
+
 describe("a lease", () => {
   test("is silent once its counter has not changed for the lease time, and not before", () => {
     const watch = newWatch()

@@ -63,7 +63,7 @@ describe("an excluded namespace", () => {
     rig.load(rig.timers("small", 10, 1_000))
     const load = rig.beginNamespaceLoad()
     const page = rig.timers("large", load?.limit ?? 0, 500)
-    if (load !== undefined) rig.window.finishLoad(load, page)
+    if (load !== undefined) rig.window.finishLoad(load, { timers: page, isLast: false })
     rig.forget([...underWay, ...page.slice(5)])
     expect(rig.window.horizonFor("large").fireAt).toBe(rig.nowMs + 500)
     expect(rig.beginNamespaceLoad()).toBeUndefined()

@@ -47,7 +47,7 @@ test("a page that is larger than its room evicts its own last timers, and no oth
   const load = rig.beginNamespaceLoad()
   const page = rig.timers("large", load?.limit ?? 0, 500, { payload: new Uint8Array(50_000) })
   expect(page.length).toBeGreaterThan(2)
-  if (load !== undefined) rig.window.finishLoad(load, page)
+  if (load !== undefined) rig.window.finishLoad(load, { timers: page, isLast: false })
   expect(rig.has(later)).toBe(10)
   expect(rig.has(page)).toBe(1)
 })

@@ -173,7 +173,7 @@ test("a timer that fired and was settled while a load that saw it runs is not ta
   expect(window.entryOf(timer.uuid)?.state).toBe("inFlight")
   window.touch(timer.uuid)
   window.forget(timer.uuid)
-  if (load !== undefined) window.finishLoad(load, [timer])
+  if (load !== undefined) window.finishLoad(load, { timers: [timer], isLast: true })
   expect(window.entryOf(timer.uuid)).toBeUndefined()
 })
 
@@ -199,7 +199,7 @@ test("a window that is behind loads into its free room, however small", () => {
 test("a window that is not behind waits for room for a large part of a page", () => {
   const window = windowOf(smallShare)
   const first = window.beginLoad(10_000)
-  if (first !== undefined) window.finishLoad(first, [])
+  if (first !== undefined) window.finishLoad(first, { timers: [], isLast: true })
   const nearlyThere = window.horizon.fireAt - 20_000
   put(
     window,
@@ -211,8 +211,19 @@ test("a window that is not behind waits for room for a large part of a page", ()
 test("a page is never more than a part of the window, so that an empty window reads ahead", () => {
   const window = windowOf(smallShare)
   const first = window.beginLoad(10_000)
-  if (first !== undefined) window.finishLoad(first, [])
+  if (first !== undefined) window.finishLoad(first, { timers: [], isLast: true })
   expect(window.beginLoad(window.horizon.fireAt - 20_000)?.limit).toBe(195)
+})
+
+test("long headers of timers take room like payloads", () => {
+  const window = windowOf(smallShare)
+  const { spec } = sampleTimer()
+  const target = { ...spec.target, headers: { "x-long": "x".repeat(32_768) } }
+  put(
+    window,
+    Array.from({ length: 12 }, () => sampleTimer({ executeAt: 60_000, spec: { ...spec, target } })),
+  )
+  expect(window.beginLoad(10_000)?.limit).toBe(3)
 })
 
 test("timers in flight take no room from those to be loaded", () => {

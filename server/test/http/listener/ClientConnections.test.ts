@@ -1,6 +1,6 @@
 // All connections together: at a limit, clients that do nothing make room, and a client that is refused is told why.
 import { describe, expect, test } from "bun:test"
-import { addressGroupOf } from "../../../src/http/listener/addressGroupOf.ts"
+import { addressGroupOf } from "@punctual/door/addressGroupOf"
 import { endsPerSweep } from "../../../src/http/listener/ClientConnections.ts"
 import { connectionsWithin } from "../../../src/http/listener/openFilesMax.ts"
 import { ConnectionRig, type MemoryWire } from "./ConnectionRig.ts"

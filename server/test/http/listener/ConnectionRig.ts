@@ -1,7 +1,8 @@
 // Connections over wires in memory. The test is the client, the route and the clock.
+
+import { addressGroupOf } from "@punctual/door/addressGroupOf"
 import type { HttpAnswer } from "../../../src/http/HttpAnswer.ts"
 import type { HttpRequest } from "../../../src/http/HttpRequest.ts"
-import { addressGroupOf } from "../../../src/http/listener/addressGroupOf.ts"
 import { ClientConnection } from "../../../src/http/listener/ClientConnection.ts"
 import { ClientConnections } from "../../../src/http/listener/ClientConnections.ts"
 import {
@@ -123,6 +124,7 @@ export class ConnectionRig {
             connections: this.connections,
             handle: (request) => this.#handle(request),
             onDefect: (error) => this.defects.push(error),
+            isSecure: false,
           })
         : this.refused.refuse(wire, reason)
     return wire

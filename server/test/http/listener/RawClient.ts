@@ -1,5 +1,6 @@
 // A client that writes bytes as the test says, and reads only when it is told to.
 import { connect, type Socket } from "node:net"
+import { connect as connectTls } from "node:tls"
 import { eventually } from "../../../testkit/eventually.ts"
 
 export interface RawClientOptions {
@@ -7,6 +8,8 @@ export interface RawClientOptions {
   readonly host?: string
   /** Connects from this address of the machine. */
   readonly from?: string
+  /** Uses TLS, with this authority as PEM. */
+  readonly ca?: string
 }
 
 export class RawClient implements Disposable {
@@ -25,16 +28,12 @@ export class RawClient implements Disposable {
     })
   }
 
-  static connected({ port, host = "127.0.0.1", from }: RawClientOptions): Promise<RawClient> {
+  static connected({ port, host = "127.0.0.1", from, ca }: RawClientOptions): Promise<RawClient> {
+    const where = { port, host, allowHalfOpen: true, ...(from === undefined ? {} : { localAddress: from }) }
     return new Promise((resolve, reject) => {
-      const socket = connect({
-        port,
-        host,
-        allowHalfOpen: true,
-        ...(from === undefined ? {} : { localAddress: from }),
-      })
+      const socket = ca === undefined ? connect(where) : connectTls({ ...where, ca })
       socket.once("error", reject)
-      socket.once("connect", () => resolve(new RawClient(socket)))
+      socket.once(ca === undefined ? "connect" : "secureConnect", () => resolve(new RawClient(socket)))
     })
   }
 

@@ -6,7 +6,7 @@ import { makeReference } from "../../../src/http/reference/Reference.ts"
 import { proxyBelow } from "../proxyBelow.ts"
 import { type Answered, withService } from "../ServiceFixture.ts"
 
-const bytesAtMost = 300_000
+const bytesAtMost = 400_000
 
 const pageOf = async (limits = defaultLimits): Promise<string> =>
   String((await makeReference(limits).page()).body)

@@ -1,5 +1,6 @@
 // The examples of the OpenAPI document, sent to a real service: its answers must be as documented, and as the examples say.
 import { describe, expect, test } from "bun:test"
+import { answerExamples } from "@punctual/api/answerExamples"
 import { Namespace } from "@punctual/api/Namespace"
 import type { ProblemCode } from "@punctual/api/Problem"
 import { AggregateId } from "@punctual/bus/AggregateId"
@@ -8,6 +9,11 @@ import { MessageType } from "@punctual/bus/Envelope"
 import { EnvelopeId } from "@punctual/bus/EnvelopeId"
 import { LocalBus } from "@punctual/bus/local/LocalBus"
 import { UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
+import { Documents } from "@punctual/documents/Documents"
+import { DoorRecords } from "@punctual/door/DoorRecords"
+import { KeyDirectory } from "@punctual/door/KeyDirectory"
+import { type KeyRecord, keysKind } from "@punctual/door/KeyRecord"
+import { digestOfKey } from "@punctual/door/KeyText"
 import { Effect, Logger } from "effect"
 import { timerRouting, timerTopics } from "../../../src/messaging/timerRouting.ts"
 import type { Delivery } from "../../../src/ports/Deliverer.ts"
@@ -26,6 +32,28 @@ const deliver = ({ timerId }: { readonly timerId: string }) =>
       ? { kind: "dead", reason: "refused", error: "answered 410: not to be repeated", status: 410 }
       : { kind: "delivered", status: 200 },
   )
+
+/** The key that the examples name. It is from before a restore. */
+const withKey = Effect.gen(function* () {
+  const documents = yield* Documents
+  const value: KeyRecord = {
+    label: "billing service",
+    actions: ["timers.read"],
+    namespaces: ["billing"],
+    secrets: [{ digest: digestOfKey(answerExamples["keys.create"]?.["apiKey"] as string).toString("hex") }],
+    createdAtMs: start,
+    madeBy: "anna",
+    restores: 0,
+  }
+  yield* documents.put({ kind: keysKind, id: "7sKq20XbnR", expectedVersion: 0, value, updatedAt: start })
+  yield* new DoorRecords(documents).raiseRestores(start)
+  yield* Effect.flatMap(KeyDirectory, ({ refresh }) => refresh)
+}).pipe(Effect.orDie)
+
+const about = {
+  build: { version: "0.1.0", commit: "4f1c2e9", builtAt: "2029-12-01T08:00:00.000Z" },
+  settings: [{ name: "TIMER_HTTP_PORT", value: "8080", isSet: false }],
+}
 
 /** A service with a bus that has one undeliverable message. */
 const withBus = (use: (service: RunningService) => Promise<void>): Promise<void> =>
@@ -50,7 +78,9 @@ const withBus = (use: (service: RunningService) => Promise<void>): Promise<void>
       },
     ])
     const messages = yield* UndeliverableMessages
-    yield* Effect.promise(() => withService({ clockStartMs: start, messages, deliver }, use))
+    yield* Effect.promise(() =>
+      withService({ clockStartMs: start, messages, deliver, auth: "off", before: withKey, about }, use),
+    )
   }).pipe(
     Effect.scoped,
     Effect.provide(LocalBus.layer(timerRouting(timerTopics("shared")))),
@@ -79,6 +109,8 @@ const script = (create: Json): ReadonlyArray<string | readonly [path: string, bo
   ],
   "timers.get",
   "timers.list",
+  "timers.histogram",
+  "timers.lives",
   "timers.update",
   "namespaces.put",
   "namespaces.get",
@@ -92,6 +124,11 @@ const script = (create: Json): ReadonlyArray<string | readonly [path: string, bo
   "cluster.cluster",
   "clock.advance",
   "timers.count",
+  "bulk.start",
+  "bulk.abort",
+  "bulk.get",
+  "bulk.list",
+  "timers.activity",
   "timers.replay",
   "timers.discard",
   ["timers/create", { ...create, executeAt: "2030-06-01T00:00:00Z" }],
@@ -102,6 +139,17 @@ const script = (create: Json): ReadonlyArray<string | readonly [path: string, bo
   "messages.get",
   "messages.replay",
   "messages.discard",
+  "keys.confirm",
+  "sessions.create",
+  "sessions.end",
+  "keys.create",
+  "keys.get",
+  "keys.list",
+  "keys.self",
+  "keys.rotate",
+  "keys.revokeLeaked",
+  "keys.revoke",
+  "audit.list",
 ]
 
 test("each example is answered as documented, with every field that the answer's example shows", () =>
@@ -110,7 +158,7 @@ test("each example is answered as documented, with every field that the answer's
     const validator = new OpenApiValidator(document)
     const operations = new Map(
       Object.entries<Json>(document.paths)
-        .filter(([path]) => path.startsWith("/api/v1/"))
+        .filter(([path, { post: operation }]) => path.startsWith("/api/v1/") && operation !== undefined)
         .map(([path, { post: operation }]) => [operation.operationId, { path, operation }]),
     )
     const send = (path: string, body: unknown) =>
@@ -133,6 +181,7 @@ test("each example is answered as documented, with every field that the answer's
         // The bus gives its messages ids of its own. A replay is refused again, and the message is kept under a new id.
         body.id = (await post("messages/list", {})).json.messages[0].id
       }
+      if ("jobId" in body) body.jobId = (await post("bulk/list", {})).json.jobs[0].jobId
       const { status, text, json } = await send(path, body)
       expect([step, status, text]).toEqual([step, 200, text])
       const { schema, example } = operation.responses["200"].content["application/json"]
@@ -203,8 +252,10 @@ test("health and metrics are answered as documented", () =>
       return status
     }
     const gets = Object.keys(document.paths).filter((path) => "get" in document.paths[path])
-    expect(gets).toEqual(["/health/live", "/health/ready", "/metrics", "/openapi.json"])
-    for (const path of gets) expect([path, await check(path)]).toEqual([path, 200])
+    const [stream, ...site] = gets
+    expect(stream).toBe("/api/v1/events/stream")
+    expect(site).toEqual(["/health/live", "/health/ready", "/metrics", "/openapi.json"])
+    for (const path of site) expect([path, await check(path)]).toEqual([path, 200])
     service.close()
     expect(await check("/health/ready")).toBe(503)
   }))

@@ -1,19 +1,13 @@
 // Two nodes that call each other over real loopback connections.
 import { describe, expect, test } from "bun:test"
 import { createServer } from "node:http"
-import { Effect, type Scope } from "effect"
-import type { FiringStatus } from "../../../src/domain/Waiting.ts"
-import { listen } from "../../../src/http/listener/Listener.ts"
-import { HttpPeers } from "../../../src/peers/http/HttpPeers.ts"
-import { bodyBytesMax, makePeerRoutes, type PeerRoutesOptions } from "../../../src/peers/http/peerRoutes.ts"
-import {
-  type AskedTimer,
-  type CarriedAnswer,
-  type CarriedItem,
-  type PeerError,
-  type PeerNode,
-  Peers,
-} from "../../../src/ports/Peers.ts"
+import { Effect, Fiber } from "effect"
+import { EventFeed } from "../../../src/engine/events/EventFeed.ts"
+import { bodyBytesMax } from "../../../src/peers/http/peerRoutes.ts"
+import { CensusCounts } from "../../../src/ports/CensusCounts.ts"
+import { PeerActivity } from "../../../src/ports/PeerActivity.ts"
+import { PeerEvents } from "../../../src/ports/PeerEvents.ts"
+import { type CarriedAnswer, type CarriedItem, Peers } from "../../../src/ports/Peers.ts"
 import { ShardLags } from "../../../src/ports/ShardLags.ts"
 import {
   cancelOf,
@@ -25,107 +19,66 @@ import {
   scheduleOf,
 } from "../../../testkit/timers.ts"
 import { answerText, deadPort, rawPeer } from "../../deliverers/webhook/peer.ts"
+import { asked, failure, here, peerAt, secret, send, waits, withFar } from "./PeerRig.ts"
 
-const secret = "among ourselves"
-
-interface Far {
-  readonly url: string
-  /** The node as other nodes know it. */
-  readonly peer: PeerNode
-  /** The items of each write call that it got. */
-  readonly taken: Array<ReadonlyArray<CarriedItem>>
-  /** The timers whose status it was asked for. */
-  readonly askedAbout: Array<AskedTimer>
-  nudges: number
-  answer: (items: ReadonlyArray<CarriedItem>) => Effect.Effect<ReadonlyArray<CarriedAnswer>>
-}
-
-/** Names may contain characters that a header cannot. */
-const farName = "fär 1"
-const peerAt = (address: string): PeerNode => ({ node: farName, address })
-
-const created = (item: CarriedItem): CarriedAnswer =>
-  "timer" in item
-    ? { kind: "answered", answer: { result: "created", timer: item.timer } }
-    : { kind: "answered", answer: { result: "notFound" } }
-
-const { namespace, uuid, updatedAt } = sampleTimer()
-const asked: AskedTimer = {
-  ...{ namespace, uuid, fireId: "a", fireAt: 5, updatedAt },
-  ...{ targetType: "webhook", host: "hö.example:8443" },
-}
-
-const waits: FiringStatus = {
-  waiting: { reason: "breaker", sinceMs: 12, detail: "hö.example failed." },
-}
-
-/** The other node. */
-const startFar = (options: Partial<PeerRoutesOptions> = {}): Effect.Effect<Far, unknown, Scope.Scope> =>
-  Effect.gen(function* () {
-    const far = {
-      taken: [] as Far["taken"],
-      askedAbout: [] as Far["askedAbout"],
-      nudges: 0,
-      answer: (items: ReadonlyArray<CarriedItem>) => Effect.succeed(items.map(created)),
-    }
-    const handle = yield* makePeerRoutes({
-      node: farName,
-      scheduler: {
-        accept: (items) =>
-          Effect.suspend(() => {
-            far.taken.push(items)
-            return far.answer(items)
-          }),
-        firingHere: (timers) => {
-          far.askedAbout.push(...timers)
-          return timers.map(({ fireId }) => {
-            if (fireId === "waits") return waits
-            return fireId === "running" ? { inFlightSinceMs: 7 } : {}
-          })
+describe("the activity of another node", () => {
+  test("comes as it was counted, and a malformed answer is refused", () => {
+    const counted = {
+      process: "p",
+      records: [
+        {
+          atMs: 5,
+          namespaces: { names: ["ü"], counts: [[1, 2, 3, 4, 5]] },
+          lateness: [1, 2, 3, 4, 5, 6, 7, 8, 9],
+          late: { namespaces: { names: [], counts: [] }, hosts: { names: [], counts: [] } },
         },
-      },
-      nudge: Effect.sync(() => {
-        far.nudges++
-      }),
-      lags: () => [{ shard: 3, epoch: 7, lagMs: 12 }],
-      secret,
-      ...options,
-    })
-    const { url } = yield* listen({ host: "127.0.0.1", port: 0, handle, onDefect: () => {} })
-    return Object.assign(far, { url, peer: peerAt(url) })
+      ],
+    }
+    let answered = counted
+    return withFar(
+      ({ peer }) =>
+        Effect.gen(function* () {
+          const activity = yield* Effect.provide(PeerActivity, here())
+          expect(yield* activity.of(peer)).toEqual(counted)
+          answered = { ...counted, records: counted.records.map((record) => ({ ...record, lateness: [1] })) }
+          const { message } = yield* Effect.flip(activity.of(peer))
+          expect(message).toContain("the record 0 is malformed")
+        }),
+      { activity: () => answered },
+    )
   })
+})
 
-const here = (timeoutMs = 5_000, known = secret) => HttpPeers.layer({ secret: known, timeoutMs })
-
-const withFar = (
-  body: (far: Far, peers: Peers["Service"]) => Effect.Effect<void, unknown, Scope.Scope>,
-  options: Partial<PeerRoutesOptions> = {},
-  layer = here(),
-): Promise<void> =>
-  Effect.runPromise(
-    Effect.gen(function* () {
-      yield* body(yield* startFar(options), yield* Peers)
-    }).pipe(Effect.scoped, Effect.provide(layer)),
-  )
-
-/** Fails the test if the call succeeds. */
-const failure = <A>(call: Effect.Effect<A, PeerError>): Effect.Effect<PeerError> =>
-  Effect.orDie(Effect.flip(call))
-
-const post = (far: Far, path: string, headers: Record<string, string>, body = "{}") =>
-  Effect.promise(() =>
-    fetch(`${far.url}/internal/v1/${path}`, { method: "POST", headers: { ...valid, ...headers }, body }),
-  )
-
-let calls = 0
-const valid = {
-  authorization: `Bearer ${secret}`,
-  "punctual-wire": "1",
-  "punctual-to": encodeURIComponent(farName),
-  get "punctual-call"() {
-    return `test-${++calls} 1 1`
-  },
-}
+describe("the events of another node", () => {
+  test("come in pages, from where the caller stands, and a caller that is up to date waits for the next", () => {
+    const feed = new EventFeed(() => 0)
+    return withFar(
+      ({ peer }) =>
+        Effect.gen(function* () {
+          const events = yield* Effect.provide(PeerEvents, here())
+          const first = yield* events.after(peer, new Map([["another feed", 7]]))
+          expect(first).toEqual({ feed: feed.id, exclusiveAfter: feed.ring.last, events: [] })
+          const timers = Array.from({ length: 1_001 }, (_, place) => sampleTimer({ timerId: `ü${place}` }))
+          for (const timer of timers) feed.started(timer, 5)
+          const at = (number: number) => new Map([[feed.id, number]])
+          const second = yield* events.after(peer, at(first.exclusiveAfter))
+          expect(second.events).toHaveLength(1_000)
+          const [event] = second.events
+          const { namespace = "", timerId = "", fireId = "" } = timers[0] ?? {}
+          expect(event).toEqual({ type: "started", namespace, timerId, fireId, at: 5, state: "inFlight" })
+          const third = yield* events.after(peer, at(first.exclusiveAfter + 1_000))
+          expect(third.events.map(({ timerId }) => timerId)).toEqual(["ü1000"])
+          const waiting = yield* Effect.forkChild(events.after(peer, at(feed.ring.last)))
+          yield* Effect.yieldNow
+          feed.answered(cancelOf(sampleTimer({ timerId: "late" })), { result: "cancelled" }, undefined)
+          const { events: late } = yield* Fiber.join(waiting)
+          expect(late).toMatchObject([{ type: "cancelled", timerId: "late" }])
+          expect(late[0]).not.toHaveProperty("fireId")
+        }),
+      { events: feed },
+    )
+  })
+})
 
 describe("a call", () => {
   test("sends items unchanged and returns their answers, in order", () =>
@@ -287,6 +240,29 @@ describe("a call", () => {
       }),
     ))
 
+  test("returns what the peer counts, or nothing, and refuses questions of another form", () =>
+    withFar((far) =>
+      Effect.gen(function* () {
+        const census = yield* Effect.provide(CensusCounts, here())
+        const span = { from: 0, until: 10, buckets: 3 }
+        expect(yield* census.of(far.peer, { ...span, names: ["a", "b"] })).toEqual({
+          counts: [2, 2, 2],
+          asOfMs: 5,
+          lacksSome: false,
+        })
+        expect(yield* census.of(far.peer, span)).toMatchObject({ counts: [0, 0, 0] })
+        expect(yield* census.of(far.peer, { ...span, names: ["nothing"] })).toBeUndefined()
+        for (const wrong of [
+          { ...span, buckets: 501 },
+          { ...span, buckets: 0 },
+          { ...span, names: Array<string>(1_021).fill("n") },
+          { ...span, names: ["n".repeat(600_000)] },
+        ]) {
+          expect(yield* failure(census.of(far.peer, wrong))).toMatchObject({ isUndelivered: true })
+        }
+      }),
+    ))
+
   test("keeps equal specs as one object, however many timers have them", () =>
     withFar((far, peers) =>
       Effect.gen(function* () {
@@ -366,15 +342,18 @@ describe("the receiving node", () => {
   test("answers only callers that know the secret, and does nothing for others", () =>
     withFar((far, peers) =>
       Effect.gen(function* () {
-        for (const authorization of ["", "Bearer ", "Bearer wrong", secret, `Bearer ${secret}x`]) {
-          for (const path of ["write", "firing", "nudge", "lags"]) {
-            expect((yield* post(far, path, { authorization })).status).toBe(401)
+        for (const path of ["write", "firing", "nudge", "lags", "census"]) {
+          for (const wrong of ["wrong", "", `${secret}x`]) {
+            expect((yield* send(far, { path, secret: wrong })).status).toBe(401)
+          }
+          for (const header of ["", "1 2 3", "x".repeat(200)]) {
+            expect((yield* send(far, { path, headers: { "punctual-signature": header } })).status).toBe(401)
           }
         }
         const stranger = yield* Effect.provide(Peers, here(1_000, "wrong"))
         expect(yield* failure(stranger.write(far.peer, [samplePut()]))).toMatchObject({
           isUndelivered: true,
-          message: expect.stringContaining("secret"),
+          message: expect.stringContaining("TIMER_CLUSTER_SECRET"),
         })
         expect(far.taken).toEqual([])
         expect(far.nudges).toBe(0)
@@ -387,15 +366,15 @@ describe("the receiving node", () => {
     withFar(
       (far) =>
         Effect.gen(function* () {
-          expect((yield* post(far, "nudge", { authorization: "Bearer undefined" })).status).toBe(404)
-          expect((yield* post(far, "nudge", { authorization: "Bearer " })).status).toBe(404)
+          expect((yield* send(far, { path: "nudge", secret: "undefined" })).status).toBe(404)
+          expect((yield* send(far, { path: "nudge", secret: "" })).status).toBe(404)
         }),
       { secret: undefined },
     ).then(() =>
       withFar((far) =>
         Effect.gen(function* () {
-          expect((yield* post(far, "elsewhere", {})).status).toBe(404)
-          const got = yield* Effect.promise(() => fetch(`${far.url}/internal/v1/nudge`, { headers: valid }))
+          expect((yield* send(far, { path: "elsewhere" })).status).toBe(404)
+          const got = yield* send(far, { path: "nudge", method: "GET" })
           expect(got.status).toBe(405)
           expect(far.nudges).toBe(0)
         }),
@@ -406,7 +385,7 @@ describe("the receiving node", () => {
     withFar((far) =>
       Effect.gen(function* () {
         for (const version of ["2", "0", ""]) {
-          const response = yield* post(far, "nudge", { "punctual-wire": version })
+          const response = yield* send(far, { path: "nudge", version })
           expect(response.status).toBe(400)
           expect(yield* Effect.promise(() => response.text())).toContain("one release on all nodes")
         }
@@ -421,7 +400,7 @@ describe("the receiving node", () => {
         const error = yield* failure(peers.write(gone, [samplePut()]))
         expect(error).toMatchObject({ isUndelivered: true, message: expect.stringContaining("another node") })
         expect(yield* failure(peers.nudge(gone))).toMatchObject({ isUndelivered: true })
-        expect((yield* post(far, "nudge", { "punctual-to": "" })).status).toBe(421)
+        expect((yield* send(far, { path: "nudge", to: "" })).status).toBe(421)
         expect([far.taken, far.nudges]).toEqual([[], 0])
       }),
     ))
@@ -446,23 +425,22 @@ describe("the receiving node", () => {
         ]
         for (const [body, where] of bad) {
           const text = body === "" ? "{" : JSON.stringify(body)
-          const response = yield* post(far, "write", {}, text)
+          const response = yield* send(far, { path: "write", body: text })
           const answer = yield* Effect.promise(() => response.text())
           expect([response.status, answer]).toEqual([400, expect.stringContaining(where)])
           expect(answer).toContain("refused")
         }
-        expect((yield* post(far, "firing", {}, '{"timers":[1]}')).status).toBe(400)
+        expect((yield* send(far, { path: "firing", body: '{"timers":[1]}' })).status).toBe(400)
         expect(far.taken).toEqual([])
-        expect((yield* post(far, "write", {}, JSON.stringify({ items: [put], specs: [spec] }))).status).toBe(
-          200,
-        )
+        const good = JSON.stringify({ items: [put], specs: [spec] })
+        expect((yield* send(far, { path: "write", body: good })).status).toBe(200)
       }),
     ))
 
   test("reads only up to its limit", () =>
     withFar((far) =>
       Effect.gen(function* () {
-        const response = yield* post(far, "write", {}, `"${"x".repeat(bodyBytesMax)}"`)
+        const response = yield* send(far, { path: "write", body: `"${"x".repeat(bodyBytesMax)}"` })
         expect(response.status).toBe(413)
         expect(far.taken).toEqual([])
       }),
@@ -473,7 +451,7 @@ describe("the receiving node", () => {
       Effect.gen(function* () {
         const call = (number: number, lowest: number, name = "caller") =>
           Effect.map(
-            post(far, "nudge", { "punctual-call": `${name} ${number} ${lowest}` }),
+            send(far, { path: "nudge", call: `${name} ${number} ${lowest}` }),
             ({ status }) => status,
           )
         expect(yield* call(5, 5)).toBe(200)
@@ -483,7 +461,7 @@ describe("the receiving node", () => {
         expect(yield* call(5, 5)).toBe(409)
         expect(yield* call(5, 5, "another")).toBe(200)
         expect(far.nudges).toBe(4)
-        expect((yield* post(far, "nudge", { "punctual-call": "" })).status).toBe(409)
+        expect((yield* send(far, { path: "nudge", call: "" })).status).toBe(409)
       }),
     ))
 

@@ -1,5 +1,8 @@
+import { Documents } from "@punctual/documents/Documents"
 import { documentsSuite } from "@punctual/documents/testkit/Documents.suite"
 import { SQL } from "bun"
+import { Effect, Layer } from "effect"
+import { PostgresKeeper } from "../../../src/stores/postgres/PostgresKeeper.ts"
 import { PostgresStore } from "../../../src/stores/postgres/PostgresStore.ts"
 import { describePostgres, type PostgresKind } from "../../../testkit/PostgresBinaries.ts"
 import { postgresFixture, postgresStorageFixture, serverForTests } from "../../../testkit/postgres.ts"
@@ -15,19 +18,25 @@ for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKin
     timerStoreSuite(fixture)
     shardStorageSuite(postgresStorageFixture(kind, server))
     shardLeasesSuite(fixture)
-    documentsSuite(
-      storeDocumentsFixture(`the PostgreSQL store (${kind})`, () => {
-        const { url, schema } = server().database()
-        return {
-          open: () => PostgresStore.layer({ url, shards: 1, connections: 8 }),
-          edit: async (text) => {
-            await using sql = new SQL({ url: server().url, max: 1 })
-            await sql.unsafe(`SET search_path TO ${schema}`)
-            await sql.unsafe(text)
-          },
-          dispose: () => {},
-        }
-      }),
+    const documentsOf = (name: string, open: (url: string) => Layer.Layer<Documents, unknown>) =>
+      documentsSuite(
+        storeDocumentsFixture(`${name} (${kind})`, () => {
+          const { url, schema } = server().database()
+          return {
+            open: () => open(url),
+            edit: async (text) => {
+              await using sql = new SQL({ url: server().url, max: 1 })
+              await sql.unsafe(`SET search_path TO ${schema}`)
+              await sql.unsafe(text)
+            },
+            dispose: () => {},
+          }
+        }),
+      )
+    const storeOn = (url: string) => PostgresStore.layer({ url, shards: 1, connections: 8 })
+    documentsOf("the PostgreSQL store", storeOn)
+    documentsOf("a PostgreSQL schema beside a service", (url) =>
+      Layer.effect(Documents, Effect.andThen(Layer.build(storeOn(url)), PostgresKeeper.documents(url))),
     )
   })
 }

@@ -43,6 +43,9 @@ describe("a store on PostgreSQL", () => {
     )
     expect(shown("postgres://db/timers?password=hunter2")).toBe("postgres://db/timers?…")
     expect(shown("postgres://db/timers?schema=a&password=hunter2")).toBe("postgres://db/timers?schema=a")
+    expect(shown("postgres://db/timers?sslmode=verify-ca&sslkey=/etc/secret&schema=a")).toBe(
+      "postgres://db/timers?sslmode=verify-ca&schema=a",
+    )
     expect(shown("postgres://[::1]:5/timers")).toBe("postgres://[::1]:5/timers")
   })
 })

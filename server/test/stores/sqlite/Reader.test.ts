@@ -1,4 +1,4 @@
-// Long lists and counts in the reader thread: they run in slices, and they also find rows that the index of words lacks.
+// Long lists, counts and histograms in the reader thread: they run in slices, and they also find rows that the index of words lacks.
 import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { Effect, Fiber } from "effect"
@@ -51,7 +51,7 @@ const countingStatements = (database: Database) => {
   return counter
 }
 
-describe("a list or a count over many lanes", () => {
+describe("a list, a count or a histogram over many lanes", () => {
   test("stops after a bounded number of statements and rows, and asks each lane only once", async () => {
     await inStore(Effect.flatMap(owned, ({ write }) => write(stored.map((timer) => putOf(timer)))))
     const database = openForReading({ path: folder.database, shards: 1 })
@@ -69,11 +69,13 @@ describe("a list or a count over many lanes", () => {
       return slices
     }
     const sum = (numbers: ReadonlyArray<number>) => numbers.reduce((a, b) => a + b, 0)
+    const span = { inclusiveFromMs: 0, exclusiveUntilMs: Number.MAX_SAFE_INTEGER, buckets: 10 }
     for (const [work, most] of [
       [reader.list(wide, undefined), 4_000],
       [reader.list({ ...wide, host: "rare.test" }, undefined), 4_000],
       [reader.count({ ...wide, limit: 1_000 }), 4_000],
       [reader.count({ ...wide, host: "rare.test", limit: 1_000 }), 4_000],
+      [reader.histogram({ ...wide, ...span }), 4_000],
     ] as const) {
       const slices = slicesOf(work)
       expect(Math.max(...slices)).toBeLessThanOrEqual(mostInSlice.statements)

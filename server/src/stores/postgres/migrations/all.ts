@@ -7,6 +7,7 @@ import settingsToDocuments from "./0009-documents.sql" with { type: "text" }
 import lookups from "./0010-lookups.sql" with { type: "text" }
 import tags from "./0011-tags.sql" with { type: "text" }
 import traceparent from "./0012-traceparent.sql" with { type: "text" }
+import signing from "./0013-signing.sql" with { type: "text" }
 
 export interface Migration {
   readonly version: number
@@ -21,6 +22,7 @@ export const migrations: readonly [Migration, ...ReadonlyArray<Migration>] = [
   { version: 10, text: lookups },
   { version: 11, text: tags },
   { version: 12, text: traceparent },
+  { version: 13, text: signing },
 ]
 
 /** The oldest version that can be migrated. */
