@@ -3,17 +3,17 @@ import { OwnerUnavailable, type Problem } from "@punctual/api/Problem"
 import type { Engine, EngineStatus } from "../engine/Engine.ts"
 
 /**
- * Reading the status for every call would cost too much, so a status is used until it is this old. In between, the
- * engine itself refuses calls that it cannot accept.
+ * Reading the status for every call would cost too much, so an open service counts as open until this time has passed.
+ * In between, the engine itself refuses calls that it cannot accept. A closed service is looked at again for every call:
+ * no call may be refused after the service has said that it is ready.
  */
-const statusAgeMs = 50
+const openForMs = 50
 
 export class Availability {
   readonly #engine: Pick<Engine["Service"], "status">
   readonly #isOneOfSeveral: boolean
   #isStopping = false
-  #waits: Problem | undefined
-  #lookedAt = Number.NEGATIVE_INFINITY
+  #foundOpenAt = Number.NEGATIVE_INFINITY
 
   constructor(engine: Pick<Engine["Service"], "status">, isOneOfSeveral: boolean) {
     this.#engine = engine
@@ -32,11 +32,10 @@ export class Availability {
   whyClosed(): Problem | undefined {
     if (this.#isStopping) return stopping()
     const now = performance.now()
-    if (now - this.#lookedAt > statusAgeMs) {
-      this.#lookedAt = now
-      this.#waits = whyWaiting(this.#engine.status(), this.#isOneOfSeveral)
-    }
-    return this.#waits
+    if (now - this.#foundOpenAt <= openForMs) return undefined
+    const waits = whyWaiting(this.#engine.status(), this.#isOneOfSeveral)
+    if (waits === undefined) this.#foundOpenAt = now
+    return waits
   }
 }
 

@@ -34,3 +34,21 @@ test("says that nothing was written, and how long to wait", () => {
   }
   expect(new Set(told.map((problem) => problem?.detail)).size).toBe(4)
 })
+
+test("answers at once when the wait is over, and does not read the status for every call of an open service", () => {
+  let looks = 0
+  let status = waiting
+  const availability = new Availability(
+    {
+      status: () => {
+        looks++
+        return status
+      },
+    },
+    false,
+  )
+  expect(availability.whyClosed()).toBeDefined()
+  status = { ...waiting, isWaiting: false }
+  for (let call = 0; call < 10_000; call++) expect(availability.whyClosed()).toBeUndefined()
+  expect(looks).toBeLessThan(1_000)
+})

@@ -1,5 +1,14 @@
 import { describe, expect, test } from "bun:test"
-import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs"
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { eventually } from "../../testkit/eventually.ts"
@@ -60,7 +69,8 @@ describe("files removed from a running service: it notices, and ends", () => {
     const [original, other] = [`${fileOf(run)}.original`, `${fileOf(run)}.other`]
     await amidCreates(run, () => {
       copyFileSync(fileOf(run), other)
-      renameSync(fileOf(run), original)
+      linkSync(fileOf(run), original)
+      // In one step: the service must never find the path empty.
       renameSync(other, fileOf(run))
     })
     expectOneError(run, `${fileOf(run)} was replaced by another file while the service ran`)
