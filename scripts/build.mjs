@@ -22,6 +22,8 @@ const sources = [
   "bus",
   "documents",
   "door",
+  "egress",
+  "http",
   "server",
   "web",
   "app",

@@ -3,7 +3,8 @@
 //   bun scripts/importGraph.ts           writes the picture
 //   bun scripts/importGraph.ts --check   exit code 1 if the picture does not match the imports
 //
-// A room is a package, or a folder of the server. Rooms must not import each other in a circle, because a reader could
+// A room is a package, or a folder of the server. A folder of the server with the name of a package gets `server-` before
+// its name. Rooms must not import each other in a circle, because a reader could
 // then understand none of them without the others. The picture omits an arrow that follows from two others.
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -20,7 +21,9 @@ export const roomOf = (path: string): string | undefined => {
   if (folder === undefined) return undefined
   if (folder !== "server/src") return folder.slice(0, folder.indexOf("/"))
   const inner = path.slice(folder.length + 1)
-  return inner.includes("/") ? inner.slice(0, inner.indexOf("/")) : "service"
+  if (!inner.includes("/")) return "service"
+  const name = inner.slice(0, inner.indexOf("/"))
+  return productRoots.includes(`${name}/src`) ? `server-${name}` : name
 }
 
 export const importGraph = (): Graph => {

@@ -1,7 +1,7 @@
 // Finds the built pages of the console: in the executable, or in the folder of the sources. Without them the service
 // works, but has no console.
 import { existsSync, readFileSync } from "node:fs"
-import { type PagePack, readPagePack } from "@punctual/server/http/pages/PagePack"
+import { type PagePack, readPagePack } from "@punctual/http/pages/PagePack"
 import { build } from "@punctual/server/program/Build"
 
 const builtFile = new URL("../../web/dist/console.pack", import.meta.url)

@@ -6,6 +6,11 @@ import type { AuditTrail } from "@punctual/door/AuditTrail"
 import { Gate } from "@punctual/door/Gate"
 import { KeyDirectory } from "@punctual/door/KeyDirectory"
 import { readTlsPair, type TlsPair } from "@punctual/door/TlsPair"
+import type { HttpAnswer } from "@punctual/http/HttpAnswer"
+import { type Listening, listen } from "@punctual/http/listener/Listener"
+import type { PagePack } from "@punctual/http/pages/PagePack"
+import { problemResponse } from "@punctual/http/problemResponse"
+import { renewCertificate } from "@punctual/http/renewCertificate"
 import { Deferred, Effect, Layer, Option, type Scope } from "effect"
 import type { BulkJobs } from "./bulk/BulkJobs.ts"
 import { ActivityLog } from "./engine/activity/ActivityLog.ts"
@@ -13,12 +18,8 @@ import { Engine, type EngineStatus } from "./engine/Engine.ts"
 import { Scheduler } from "./engine/front/Scheduler.ts"
 import type { NamespaceDirectory } from "./engine/namespaces/NamespaceDirectory.ts"
 import { whyStarting } from "./http/Availability.ts"
-import type { HttpAnswer } from "./http/HttpAnswer.ts"
 import { type HttpService, type HttpServiceOptions, makeHttpService } from "./http/HttpService.ts"
-import { type Listening, listen } from "./http/listener/Listener.ts"
-import type { PagePack } from "./http/pages/PagePack.ts"
-import { problemResponse } from "./http/problemResponse.ts"
-import { renewCertificate } from "./http/renewCertificate.ts"
+import { namePrefix } from "./http/namePrefix.ts"
 import { TimerCommands } from "./messaging/TimerCommands.ts"
 import { makePeerRoutes, peerPath } from "./peers/http/peerRoutes.ts"
 import type { Deliverers } from "./ports/Deliverer.ts"
@@ -90,6 +91,7 @@ export const serve = Effect.fn("serve")(function* (
   let service: HttpService | undefined
   const certificate = yield* certificateOf(configuration)
   const listening = yield* listen({
+    namePrefix,
     host: configuration.httpHost,
     port: configuration.httpPort,
     ...(certificate === undefined ? {} : { certificate }),
@@ -103,7 +105,7 @@ export const serve = Effect.fn("serve")(function* (
   const { tls, ...guard } = configuration.door
   if (tls !== undefined && certificate !== undefined) {
     yield* Effect.forkScoped(
-      renewCertificate({ files: tls, pair: certificate, use: listening.useCertificate }),
+      renewCertificate({ namePrefix, files: tls, pair: certificate, use: listening.useCertificate }),
     )
   }
   const services = yield* Layer.build(options.layer(listening))

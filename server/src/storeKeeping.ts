@@ -3,6 +3,8 @@
 import { setServers } from "node:dns"
 import { hostname } from "node:os"
 import { Documents } from "@punctual/documents/Documents"
+import { makeEgressGate } from "@punctual/egress/makeEgressGate"
+import { Resolver } from "@punctual/egress/Resolver"
 import { Context, Effect, Layer } from "effect"
 import type { OpenKeys } from "./cli/keys/KeyAccess.ts"
 import type { OpenCopies } from "./cli/store/backup.ts"
@@ -11,8 +13,7 @@ import type { OpenArchive } from "./cli/store/exportArchive.ts"
 import type { OpenImportTarget } from "./cli/store/importArchive.ts"
 import type { OpenSchema } from "./cli/store/migrate.ts"
 import type { OpenRestoreTarget } from "./cli/store/restore.ts"
-import { makeEgressGate } from "./deliverers/webhook/makeEgressGate.ts"
-import { Resolver } from "./deliverers/webhook/Resolver.ts"
+import { egressWords } from "./deliverers/webhook/egressWords.ts"
 import { SealingKeys } from "./engine/namespaces/SealingKeys.ts"
 import { SettingsRecords } from "./engine/namespaces/SettingsRecords.ts"
 import type { CommandEgress } from "./maintenance/egressRemark.ts"
@@ -130,7 +131,7 @@ const commandEgress = (egress: EgressSetting): CommandEgress => {
   if (rules.isOpen) return { gate: undefined, text, isSet }
   if (dnsServers.length > 0) setServers(dnsServers)
   const resolver = new Resolver(lookupTimeoutMs === undefined ? {} : { timeoutMs: lookupTimeoutMs })
-  return { gate: makeEgressGate(rules, resolver.resolve), text, isSet }
+  return { gate: makeEgressGate(rules, resolver.resolve, egressWords), text, isSet }
 }
 
 const recordsOf = (services: Context.Context<Documents>) => {

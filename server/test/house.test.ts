@@ -25,11 +25,13 @@ const longFiles: Readonly<Record<string, number>> = {}
 /** Names that more than one file exports, and how many files do. */
 const sharedNames: Readonly<Record<string, number>> = {}
 
-/** Imports of an adapter from outside that pick no layer: they read a setting or start to listen. */
+/** Imports of an adapter from outside that pick no layer: they start to listen. */
 const importsThatPickNothing: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "server/src/settings/Settings.ts": ["server/src/deliverers/webhook/Egress.ts"],
-  "server/src/serve.ts": ["server/src/http/listener/Listener.ts", "server/src/peers/http/peerRoutes.ts"],
+  "server/src/serve.ts": ["http/src/listener/Listener.ts", "server/src/peers/http/peerRoutes.ts"],
 }
+
+/** Files outside the adapters that know the runtime. Each has one function, and its users can replace it. */
+const runtimeFiles: ReadonlyArray<string> = ["egress/src/systemLookup.ts"]
 
 // --- Folders. ---
 
@@ -40,7 +42,7 @@ const adapters = [
   ...adapterKinds.flatMap(foldersIn),
   ...foldersIn("documents/src"),
   ...foldersIn("bus/src"),
-  "server/src/http/listener",
+  "http/src/listener",
 ]
 
 /** The files that may pick adapters. The `all.ts` of a kind lists its adapters. */
@@ -73,7 +75,10 @@ const sourcesIn = (
 
 const product = sourcesIn(productRoots, ".ts")
 const sources = sourcesIn(sourceRoots, ".ts", ".mjs")
-const tests = sourcesIn([...testRoots, "server/testkit", "documents/testkit", "bus/testkit"], ".ts")
+const tests = sourcesIn(
+  [...testRoots, "server/testkit", "documents/testkit", "bus/testkit", "http/testkit"],
+  ".ts",
+)
 
 const startsWithAny = (path: string, folders: ReadonlyArray<string>) =>
   folders.some((folder) => path.startsWith(folder))
@@ -97,6 +102,8 @@ const importsWhere = (
       .filter(({ from, isType }) => isBroken(path, from, isType))
       .map(({ from }) => `${path} imports ${from}`),
   )
+
+const knowsRuntime = (text: string): boolean => /\bBun\.|from "bun[":]|import\("bun[":]/.test(text)
 
 const linesOf = (text: string): number => text.split("\n").length - (text.endsWith("\n") ? 1 : 0)
 
@@ -145,8 +152,13 @@ const rules: ReadonlyArray<Rule> = [
       pathsOf(
         product,
         ({ path, text }) =>
-          adapterOf(path) === undefined && /\bBun\.|from "bun[":]|import\("bun[":]/.test(text),
+          adapterOf(path) === undefined && !runtimeFiles.includes(path) && knowsRuntime(text),
       ),
+  },
+  {
+    law: "every listed file that knows the runtime still does",
+    broken: () =>
+      runtimeFiles.filter((path) => !product.some((file) => file.path === path && knowsRuntime(file.text))),
   },
   {
     law: "adapters do not know each other, except adapters of the same name in another kind",
@@ -201,6 +213,17 @@ const rules: ReadonlyArray<Rule> = [
         product,
         (path, from) =>
           path.startsWith("bus/") && !/^(?:effect(?:\/|$)|node:|api\/src\/|bus\/src\/|drivers\/)/.test(from),
+      ),
+  },
+  {
+    law: "http and egress do not know the product: they import effect, the contract's words, the door and themselves",
+    broken: () =>
+      importsWhere(
+        product,
+        (path, from) =>
+          /^(?:http|egress)\//.test(path) &&
+          !from.startsWith(path.slice(0, path.indexOf("/src/") + 5)) &&
+          !/^(?:effect(?:\/|$)|node:|api\/src\/|door\/src\/)/.test(from),
       ),
   },
   {
@@ -307,7 +330,7 @@ describe("the house", () => {
       "server/src",
     )
     for (const kind of adapterKinds) expect(foldersIn(kind)).not.toEqual([])
-    for (const folder of ["server/src/http/listener", "server/src/stores/sqlite"]) {
+    for (const folder of ["http/src/listener", "server/src/stores/sqlite"]) {
       expect(adapters).toContain(folder)
       expect(product.some(({ path }) => adapterOf(path) === folder)).toBe(true)
     }

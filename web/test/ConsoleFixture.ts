@@ -1,8 +1,8 @@
 // The console on a real service with a memory store, in a real browser.
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
+import { readPagePack } from "@punctual/http/pages/PagePack"
 import type { Locator, Page } from "playwright-core"
-import { readPagePack } from "../../server/src/http/pages/PagePack.ts"
 import {
   type RunningService,
   type ServiceOptions,

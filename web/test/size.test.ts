@@ -3,7 +3,7 @@ import { expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { gunzipSync } from "node:zlib"
-import { readPagePack } from "../../server/src/http/pages/PagePack.ts"
+import { readPagePack } from "@punctual/http/pages/PagePack"
 
 const firstPageBytes = 150_000
 const otherPageBytes = 60_000

@@ -1,9 +1,9 @@
 // What the egress rules of this node say about a URL.
 import type { CheckEgress, CheckEgressAnswer } from "@punctual/api/CheckEgress"
 import { Overloaded, type Problem } from "@punctual/api/Problem"
+import type { EgressReport } from "@punctual/egress/EgressGate"
 import { Effect } from "effect"
 import { Deliverers } from "../ports/Deliverer.ts"
-import type { EgressReport } from "../ports/EgressGate.ts"
 import type { Call } from "./Call.ts"
 
 export interface EgressCalls {

@@ -30,6 +30,7 @@ import { refuseChange, refuseRead } from "./problemOf.ts"
 import { reachableNames } from "./reachableNames.ts"
 import { settingsChange } from "./settingsChange.ts"
 import { shownSettings } from "./shownSettings.ts"
+import { targetRefusal } from "./targetRefusal.ts"
 import { type CommandTerms, whyEgressRefused, whyNoTarget } from "./timerCommand.ts"
 
 export interface NamespaceCalls {
@@ -52,7 +53,7 @@ export const makeNamespaceCalls = (
     const { byType } = yield* Deliverers
     const terms: Pick<CommandTerms, "targetTypes" | "refusalOf"> = {
       targetTypes: new Set(byType.keys()),
-      refusalOf: (target) => byType.get(target.type)?.gate?.refusalOf(target),
+      refusalOf: targetRefusal(byType),
     }
     return {
       put: ({ body, caller, note }) => {

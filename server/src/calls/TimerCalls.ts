@@ -37,6 +37,7 @@ import { problemOf, refuse, refuseRead, refuseSome } from "./problemOf.ts"
 import { selectionDetails } from "./selectionDetails.ts"
 import { shownProgress } from "./shownProgress.ts"
 import { shownTo } from "./shownTo.ts"
+import { targetRefusal } from "./targetRefusal.ts"
 import {
   type CommandTerms,
   createCommand,
@@ -114,7 +115,7 @@ export const makeTimerCalls = (
     const terms: CommandTerms = {
       limits,
       targetTypes: new Set(byType.keys()),
-      refusalOf: (target) => byType.get(target.type)?.gate?.refusalOf(target),
+      refusalOf: targetRefusal(byType),
       retryPolicyOf: (namespace) => directory.of(namespace).settings.retryPolicy ?? defaultRetryPolicy,
       plainSpecs: new Map(),
     }

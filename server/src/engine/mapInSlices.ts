@@ -1,7 +1,8 @@
 // Works on many items without holding the engine's thread for long. Timers fire on the same thread, so work on a
 // thousand items of one request must let other work run in between.
+
+import { nextTurn } from "@punctual/api/nextTurn"
 import { Effect } from "effect"
-import { nextTurn } from "./nextTurn.ts"
 
 /** How long the thread may work before others have a turn. */
 const sliceMs = 4

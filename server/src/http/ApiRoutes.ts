@@ -18,22 +18,23 @@ import {
 import { traceparentOfHeader } from "@punctual/api/Traceparent"
 import { anonymous, type Caller } from "@punctual/door/Caller"
 import { isRefusal, type Refusal } from "@punctual/door/Gate"
+import { type CallerCheck, expiryHeaders } from "@punctual/http/CallerCheck"
+import { Deadlines } from "@punctual/http/Deadlines"
+import { type HttpAnswer, jsonAnswer } from "@punctual/http/HttpAnswer"
+import { type RouteMetrics, routeMetrics } from "@punctual/http/HttpMetrics"
+import type { HttpRequest } from "@punctual/http/HttpRequest"
+import { problemResponse } from "@punctual/http/problemResponse"
+import type { BodyRead, RequestBodies } from "@punctual/http/RequestBody"
+import { type RequestRead, RequestText } from "@punctual/http/RequestText"
+import type { Route } from "@punctual/http/Route"
+import { Turns } from "@punctual/http/Turns"
 import { Cause, Context, Effect, Exit, LogLevel, References, Result } from "effect"
 import type { Asked, ByEndpoint, Call } from "../calls/Call.ts"
 import { unanswered } from "../calls/problemOf.ts"
 import { whyForbidden } from "../calls/whyForbidden.ts"
 import { WallClock } from "../ports/WallClock.ts"
-import { type CallerCheck, expiryHeaders } from "./CallerCheck.ts"
 import type { CallText } from "./CallText.ts"
-import { Deadlines } from "./Deadlines.ts"
-import { type HttpAnswer, jsonAnswer } from "./HttpAnswer.ts"
-import { type RouteMetrics, routeMetrics } from "./HttpMetrics.ts"
-import type { HttpRequest } from "./HttpRequest.ts"
-import { problemResponse } from "./problemResponse.ts"
-import type { BodyRead, RequestBodies } from "./RequestBody.ts"
-import { type RequestRead, RequestText } from "./RequestText.ts"
-import type { Route } from "./Route.ts"
-import { Turns } from "./Turns.ts"
+import { namePrefix } from "./namePrefix.ts"
 
 export interface ApiRoutesOptions {
   readonly limits: Limits
@@ -69,7 +70,7 @@ export const makeApiRoutes = (
         ...endpoint,
         answers: answerWithinMs === undefined ? usual : new Deadlines(answerWithinMs),
         tooLate: tooLateFor(endpoint.action),
-        text: new RequestText({ payloads: text?.payloads, timersMax: options.limits.createMany }),
+        text: new RequestText({ payloads: text?.payloads, itemsMax: options.limits.createMany }),
         readsTrace: text?.readsTrace === true,
         call: options.callOf(endpoint),
         // Each text gets the answer of its own call.
@@ -137,7 +138,7 @@ class ApiRoute implements Route {
     this.#now = Context.get(context, WallClock).now
     this.#run = Effect.runPromiseExitWith(context)
     this.#log = Effect.runForkWith(context)
-    this.#metrics = routeMetrics(endpoint.path, context)
+    this.#metrics = routeMetrics(namePrefix, endpoint.path, context)
     this.#tellsCalls = LogLevel.isLessThanOrEqualTo(Context.get(context, References.MinimumLogLevel), "Debug")
   }
 

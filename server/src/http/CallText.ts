@@ -3,14 +3,14 @@
 
 import { AuditRecord } from "@punctual/api/AuditRecord"
 import { StoredMessage } from "@punctual/api/Messages"
+import { joinInSlices } from "@punctual/http/joinInSlices"
+import { problemJson } from "@punctual/http/problemResponse"
+import type { PayloadPlace } from "@punctual/http/RequestText"
 import { SchemaParser } from "effect"
 import type { AnswerOf } from "../calls/Call.ts"
 import type { Calls } from "../calls/Calls.ts"
 import type { MessageFound } from "../calls/MessageCalls.ts"
 import type { CreatedItem } from "../calls/TimerCalls.ts"
-import { joinInSlices } from "./joinInSlices.ts"
-import { problemJson } from "./problemResponse.ts"
-import type { PayloadPlace } from "./RequestText.ts"
 import { timerJson } from "./TimerJson.ts"
 
 export interface CallText<Answer> {
@@ -53,7 +53,7 @@ export const callTexts: {
         `{"result":"${result}","timer":${timerJson(timer, false)}${warningsJson(warnings)}}`,
     },
     createMany: {
-      payloads: { inTimers: true },
+      payloads: { inItemsOf: "timers" },
       write: ({ results }) => wrap('{"results":[', joinInSlices(results, itemJson), "]}"),
     },
     get: { write: ({ timer }) => `{"timer":${timerJson(timer, true)}}` },

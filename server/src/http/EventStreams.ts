@@ -7,18 +7,21 @@ import { requestParseOptions } from "@punctual/api/requestParseOptions"
 import { StreamEvents } from "@punctual/api/TimerEvents"
 import { anonymous, type Caller } from "@punctual/door/Caller"
 import { isRefusal } from "@punctual/door/Gate"
+import type { CallerCheck } from "@punctual/http/CallerCheck"
+import { EventStream } from "@punctual/http/EventStream"
+import { dataHeaders, type HttpAnswer } from "@punctual/http/HttpAnswer"
+import type { RouteMetrics } from "@punctual/http/HttpMetrics"
+import type { HttpRequest } from "@punctual/http/HttpRequest"
+import { problemResponse } from "@punctual/http/problemResponse"
+import type { Route } from "@punctual/http/Route"
 import { Result, SchemaParser } from "effect"
 import { wantedNamespaces } from "../calls/wantedNamespaces.ts"
 import { whyForbidden } from "../calls/whyForbidden.ts"
 import type { TimerEvent } from "../domain/TimerEvent.ts"
 import type { EventHub } from "../engine/events/EventHub.ts"
-import type { CallerCheck } from "./CallerCheck.ts"
-import { EventStream } from "./EventStream.ts"
-import { dataHeaders, type HttpAnswer } from "./HttpAnswer.ts"
-import type { EventStreamMetrics, RouteMetrics } from "./HttpMetrics.ts"
-import type { HttpRequest } from "./HttpRequest.ts"
-import { problemResponse } from "./problemResponse.ts"
-import type { Route } from "./Route.ts"
+import type { ReaderItem } from "../engine/events/EventReader.ts"
+import type { EventStreamMetrics } from "./EventStreamMetrics.ts"
+import { eventText } from "./eventText.ts"
 
 export interface EventStreamsOptions {
   readonly hub: Pick<EventHub, "open" | "tick" | "nowMs">
@@ -42,7 +45,7 @@ const defaultLimits: EventStreamLimits = { streamsMax: 200, perCallerMax: 20 }
 const tickMs = 250
 
 interface OpenStream {
-  readonly stream: EventStream
+  readonly stream: EventStream<ReaderItem>
   readonly request: HttpRequest
   readonly callerName: string
 }
@@ -104,6 +107,7 @@ export class EventStreams implements Route {
     const stream = new EventStream({
       open: (onReady) => hub.open({ wants, onReady }, request.headers.get("last-event-id") || undefined),
       nowMs: hub.nowMs,
+      textOf: eventText,
       onSent: metrics.sent,
       onEnd: () => this.#leave(opened),
     })

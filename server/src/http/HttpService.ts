@@ -5,6 +5,17 @@ import { eventStreamPath } from "@punctual/api/TimerEvents"
 import type { UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
 import type { AuditTrail } from "@punctual/door/AuditTrail"
 import type { Gate } from "@punctual/door/Gate"
+import { CallerCheck } from "@punctual/http/CallerCheck"
+import type { HttpAnswer } from "@punctual/http/HttpAnswer"
+import { authMetrics, refusalCounter, routeMetrics } from "@punctual/http/HttpMetrics"
+import type { HttpRequest } from "@punctual/http/HttpRequest"
+import { consoleRoutes } from "@punctual/http/pages/ConsoleRoutes"
+import type { PagePack } from "@punctual/http/pages/PagePack"
+import { defaultBodyOptions, RequestBodies } from "@punctual/http/RequestBody"
+import { RequestGuard, type RequestGuardOptions } from "@punctual/http/RequestGuard"
+import { type PrefixRoute, Router } from "@punctual/http/Router"
+import { makeReference } from "@punctual/http/reference/Reference"
+import { settingName } from "@punctual/http/settingName"
 import { type Context, Effect } from "effect"
 import type { BulkJobs } from "../bulk/BulkJobs.ts"
 import { callOf, makeCalls } from "../calls/Calls.ts"
@@ -23,19 +34,12 @@ import type { PeerEvents } from "../ports/PeerEvents.ts"
 import { WallClock } from "../ports/WallClock.ts"
 import { makeApiRoutes } from "./ApiRoutes.ts"
 import { Availability } from "./Availability.ts"
-import { CallerCheck } from "./CallerCheck.ts"
 import { callTexts } from "./CallText.ts"
+import { eventStreamMetrics } from "./EventStreamMetrics.ts"
 import { EventStreams } from "./EventStreams.ts"
-import type { HttpAnswer } from "./HttpAnswer.ts"
-import { authMetrics, eventStreamMetrics, refusalCounter, routeMetrics } from "./HttpMetrics.ts"
-import type { HttpRequest } from "./HttpRequest.ts"
-import { consoleRoutes } from "./pages/ConsoleRoutes.ts"
-import type { PagePack } from "./pages/PagePack.ts"
-import { defaultBodyOptions, RequestBodies } from "./RequestBody.ts"
-import { RequestGuard, type RequestGuardOptions } from "./RequestGuard.ts"
-import { type PrefixRoute, Router } from "./Router.ts"
-import { makeReference } from "./reference/Reference.ts"
+import { namePrefix } from "./namePrefix.ts"
 import { makeSiteRoutes, pagePaths } from "./SiteRoutes.ts"
+import { timerReference } from "./timerReference.ts"
 
 export interface HttpServiceOptions {
   readonly limits: Limits
@@ -103,20 +107,24 @@ export const makeHttpService = (
     const callerCheck =
       options.keys === undefined
         ? {}
-        : { callerCheck: new CallerCheck(options.keys.gate, authMetrics(context), corsOrigins) }
+        : { callerCheck: new CallerCheck(options.keys.gate, authMetrics(namePrefix, context), corsOrigins) }
     const apiRoutes = yield* makeApiRoutes({
       limits,
       callOf: (endpoint) => callOf(calls, endpoint),
       texts: callTexts,
-      bodies: new RequestBodies({ ...defaultBodyOptions, timeoutMs: options.bodyTimeoutMs }),
+      bodies: new RequestBodies({
+        ...defaultBodyOptions,
+        timeoutMs: options.bodyTimeoutMs,
+        timeoutSetting: settingName(namePrefix, "BODY_TIMEOUT"),
+      }),
       answerTimeoutMs: options.answerTimeoutMs ?? usualAnswerMs,
       callsMax: options.callsMax,
       whyClosed: () => availability.whyClosed(),
       ...callerCheck,
     })
-    const console = options.pages === undefined ? undefined : consoleRoutes(options.pages)
+    const console = options.pages === undefined ? undefined : consoleRoutes(options.pages, "/console/")
     const siteRoutes = yield* makeSiteRoutes({
-      reference: makeReference(limits),
+      reference: makeReference(timerReference(limits)),
       ...(console === undefined ? {} : { console }),
       isStopping: () => availability.isStopping,
       isOneOfSeveral,
@@ -128,22 +136,23 @@ export const makeHttpService = (
     const streams = new EventStreams({
       hub: hubOf(engine, yield* WallClock, cluster?.events, context),
       whyClosed: () => availability.whyClosed(),
-      metrics: { ...routeMetrics(eventStreamPath, context), ...eventStreamMetrics(context) },
+      metrics: { ...routeMetrics(namePrefix, eventStreamPath, context), ...eventStreamMetrics(context) },
       ...callerCheck,
     })
-    const unknown = routeMetrics("other", context)
+    const unknown = routeMetrics(namePrefix, "other", context)
     const router = new Router({
       routes: new Map([...apiRoutes, ...siteRoutes, [eventStreamPath, streams]]),
       prefixes: cluster === undefined ? [] : [cluster.peers],
       unknown,
     })
-    const countRefusal = refusalCounter(context)
+    const countRefusal = refusalCounter(namePrefix, context)
     const guard = new RequestGuard(options.guard, {
       handle: (request) => {
         // A session is not stored, so only the streams of this node can end with it.
         if (request.path === sessionEndPath) streams.endSession(request.headers.get("cookie"))
         return router.handle(request)
       },
+      namePrefix,
       pages: new Set([...pagePaths, ...(console?.pagePaths ?? [])]),
       onRefused: (reason) => {
         unknown.answered(forbiddenStatus, 0)

@@ -1,17 +1,18 @@
 // The paths beside the API: the console, health, metrics, the OpenAPI document and the reference page. They also answer while the
 // service waits for its store or drains.
 import { MethodNotAllowed } from "@punctual/api/Problem"
+import type { CallerCheck } from "@punctual/http/CallerCheck"
+import { dataHeaders, type HttpAnswer, jsonAnswer } from "@punctual/http/HttpAnswer"
+import { routeMetrics } from "@punctual/http/HttpMetrics"
+import type { HttpRequest } from "@punctual/http/HttpRequest"
+import type { ConsoleRoutes } from "@punctual/http/pages/ConsoleRoutes"
+import { problemResponse } from "@punctual/http/problemResponse"
+import type { Route } from "@punctual/http/Route"
+import type { Reference } from "@punctual/http/reference/Reference"
 import { Effect } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { Engine, type EngineStatus } from "../engine/Engine.ts"
-import type { CallerCheck } from "./CallerCheck.ts"
-import { dataHeaders, type HttpAnswer, jsonAnswer } from "./HttpAnswer.ts"
-import { routeMetrics } from "./HttpMetrics.ts"
-import type { HttpRequest } from "./HttpRequest.ts"
-import type { ConsoleRoutes } from "./pages/ConsoleRoutes.ts"
-import { problemResponse } from "./problemResponse.ts"
-import type { Route } from "./Route.ts"
-import type { Reference } from "./reference/Reference.ts"
+import { namePrefix } from "./namePrefix.ts"
 
 export interface SiteOptions {
   readonly reference: Reference
@@ -99,12 +100,12 @@ export const makeSiteRoutes = (
     const routes = new Map(
       Object.entries(answers).map(([path, answer]) => [
         path,
-        readOnly(path, answer, routeMetrics(path, context)),
+        readOnly(path, answer, routeMetrics(namePrefix, path, context)),
       ]),
     )
     if (console !== undefined) {
       // One label for all files, because their names change with each version.
-      const metrics = routeMetrics("/console/", context)
+      const metrics = routeMetrics(namePrefix, "/console/", context)
       routes.set("/console", readOnly("/console", redirectTo("console/"), metrics))
       for (const [path, answer] of console.answers) routes.set(path, readOnly(path, answer, metrics))
     }

@@ -1,20 +1,9 @@
-// Events as text of the form text/event-stream. JSON text has no line breaks, so the data of an event is one line.
+// Events of timers as text of a stream.
+import { eventFrame } from "@punctual/http/eventFrame"
 import type { ReaderItem } from "../engine/events/EventReader.ts"
 
-/** How long a browser waits before it connects again. */
-const reconnectMs = 2_000
-
-/** The beginning of a stream. */
-export const streamHead = `retry: ${reconnectMs}\n\n`
-
-export const eventText = (item: ReaderItem): string => {
-  const id = item.position === undefined ? "" : `id: ${item.position}\n`
-  return `event: ${item.kind === "event" ? item.event.type : item.kind}\n${id}data: ${dataOf(item)}\n\n`
-}
-
-/** Tells the client and all proxies that the stream lives. The position has no event, and a reader keeps it. */
-export const beatText = (position: string | undefined): string =>
-  position === undefined ? ":\n\n" : `:\nid: ${position}\n\n`
+export const eventText = (item: ReaderItem): string =>
+  eventFrame(item.kind === "event" ? item.event.type : item.kind, item.position, dataOf(item))
 
 const dataOf = (item: ReaderItem): string => {
   switch (item.kind) {

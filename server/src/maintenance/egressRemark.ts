@@ -1,7 +1,8 @@
 // What the operator of a store should know about pending timers whose targets the egress rules refuse: they wait when
 // they are due, without attempts. The command has the rules from its own settings, and resolves names on its machine.
+
+import type { EgressGate } from "@punctual/egress/EgressGate"
 import { Effect } from "effect"
-import type { EgressGate } from "../ports/EgressGate.ts"
 import { namedMost, type StoreReport, type TargetCount } from "../ports/StoreReport.ts"
 
 /** Lookups may hang, and the operator waits for the command. */
@@ -48,8 +49,7 @@ export const egressRemark = (
 const notCheckedText =
   "This command did not check whether the egress rules allow the targets of pending timers, because its settings do not contain TIMER_EGRESS. Run it with the settings of the service, for example with TIMER_CONFIG."
 
-const isRefusedByName = (gate: EgressGate, url: string): boolean =>
-  gate.refusalOf({ type: "webhook", url, method: "POST", timeoutMs: 1, body: "envelope" }) !== undefined
+const isRefusedByName = (gate: EgressGate, url: string): boolean => gate.refusalOf(url) !== undefined
 
 const remarkOn = (refused: ReadonlyArray<TargetCount>, egressText: string): string => {
   const count = refused.reduce((sum, target) => sum + target.count, 0)

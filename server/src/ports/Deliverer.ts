@@ -1,10 +1,11 @@
 // Delivers a due timer to its target. A deliverer never fails because of what the target did: that is a delivery like
 // any other, and domain/settle.ts decides what follows.
+
+import type { EgressGate } from "@punctual/egress/EgressGate"
 import { Context, type Effect } from "effect"
 import type { Delivery } from "../domain/Delivery.ts"
 import type { Death, Target } from "../domain/Timer.ts"
 import type { Waiting } from "../domain/Waiting.ts"
-import type { EgressGate } from "./EgressGate.ts"
 
 export type { Attempted, Delivery, NextTime } from "../domain/Delivery.ts"
 

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs"
 import { defaultLimits, type Limits } from "@punctual/api/Limits"
 import { isLoopbackHost } from "@punctual/door/hostAndPort"
-import type { EgressRules } from "../deliverers/webhook/Egress.ts"
+import type { EgressRules } from "@punctual/egress/Egress"
 import type { Parsed } from "../ports/Adapter.ts"
 import type { BusChoice, BusTerms } from "../ports/BusAdapter.ts"
 import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"

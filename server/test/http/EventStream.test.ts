@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test"
+import { beatMs, EventStream } from "@punctual/http/EventStream"
 import { Effect } from "effect"
 import { EventFeed } from "../../src/engine/events/EventFeed.ts"
 import { EventHub } from "../../src/engine/events/EventHub.ts"
-import { beatMs, EventStream } from "../../src/http/EventStream.ts"
+import { eventText } from "../../src/http/eventText.ts"
 import { sampleTimer } from "../../testkit/timers.ts"
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
@@ -15,6 +16,7 @@ const rig = (gather: () => Promise<unknown> = async () => {}) => {
   const stream = new EventStream({
     open: (onReady) => hub.open({ wants: () => true, onReady }, undefined),
     nowMs,
+    textOf: eventText,
     onSent: (items) => {
       clock.sent += items.length
     },

@@ -2,10 +2,10 @@
 // clients behind proxies.
 import { describe, expect, test } from "bun:test"
 import { AddressRanges } from "@punctual/door/AddressRanges"
-import type { HttpRequest } from "../../src/http/HttpRequest.ts"
-import { RequestGuard, type RequestGuardOptions } from "../../src/http/RequestGuard.ts"
-import { httpRequestOf } from "../../testkit/httpRequestOf.ts"
-import { RawClient } from "./listener/RawClient.ts"
+import type { HttpRequest } from "@punctual/http/HttpRequest"
+import { RequestGuard, type RequestGuardOptions } from "@punctual/http/RequestGuard"
+import { httpRequestOf } from "@punctual/http/testkit/httpRequestOf"
+import { RawClient } from "@punctual/http/testkit/RawClient"
 import { type Answered, withService } from "./ServiceFixture.ts"
 
 const timer = { namespace: "n", timerId: "t", delay: "1h", callbackUrl: "http://h/" }
@@ -113,6 +113,7 @@ describe("behind a proxy", () => {
     const guard = new RequestGuard(
       { isOnLoopback: false, hosts: [], corsOrigins: [], ...options },
       {
+        namePrefix: "timer",
         pages: new Set(),
         onRefused: () => undefined,
         handle: async (request) => {

@@ -5,19 +5,21 @@ import type { Documents } from "@punctual/documents/Documents"
 import { FailedTries } from "@punctual/door/FailedTries"
 import { type AuthMode, Gate } from "@punctual/door/Gate"
 import { KeyDirectory } from "@punctual/door/KeyDirectory"
+import { parseEgress } from "@punctual/egress/Egress"
+import { makeEgressGate } from "@punctual/egress/makeEgressGate"
+import type { Resolve } from "@punctual/egress/Resolver"
+import { listen } from "@punctual/http/listener/Listener"
 import { Context, Effect, Layer, Result } from "effect"
 import { BulkJobs } from "../../src/bulk/BulkJobs.ts"
 import { startersWithKeys } from "../../src/bulk/Starters.ts"
 import { auditLayer } from "../../src/calls/auditLayer.ts"
-import { parseEgress } from "../../src/deliverers/webhook/Egress.ts"
-import { makeEgressGate } from "../../src/deliverers/webhook/makeEgressGate.ts"
-import type { Resolve } from "../../src/deliverers/webhook/Resolver.ts"
+import { egressWords } from "../../src/deliverers/webhook/egressWords.ts"
 import { ActivityLog } from "../../src/engine/activity/ActivityLog.ts"
 import { Engine } from "../../src/engine/Engine.ts"
 import { Scheduler } from "../../src/engine/front/Scheduler.ts"
 import { NamespaceDirectory } from "../../src/engine/namespaces/NamespaceDirectory.ts"
 import { type HttpService, type HttpServiceOptions, makeHttpService } from "../../src/http/HttpService.ts"
-import { listen } from "../../src/http/listener/Listener.ts"
+import { namePrefix } from "../../src/http/namePrefix.ts"
 import { Deliverers, type Delivery, type Fire } from "../../src/ports/Deliverer.ts"
 import { Ids } from "../../src/ports/Ids.ts"
 import { WallClock } from "../../src/ports/WallClock.ts"
@@ -108,6 +110,7 @@ export const withService = (
         ...(options.metricsAreOpen === undefined ? {} : { metricsAreOpen: options.metricsAreOpen }),
       })
       const listening = yield* listen({
+        namePrefix,
         host: "127.0.0.1",
         port: 0,
         handle: service.handle,
@@ -185,6 +188,7 @@ const deliverers = (options: ServiceOptions) =>
           gate: makeEgressGate(
             Result.getOrThrow(parseEgress(options.egress ?? "open")),
             options.resolve ?? (() => Promise.reject(new Error("no such host"))),
+            egressWords,
           ),
         },
       ],

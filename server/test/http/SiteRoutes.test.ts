@@ -2,15 +2,16 @@
 import { describe, expect, test } from "bun:test"
 import { defaultLimits } from "@punctual/api/Limits"
 import { PunctualApi } from "@punctual/api/PunctualApi"
+import { jsonAnswer } from "@punctual/http/HttpAnswer"
+import { makeReference } from "@punctual/http/reference/Reference"
+import { httpRequestOf } from "@punctual/http/testkit/httpRequestOf"
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
 import { ActivityCounter } from "../../src/engine/activity/ActivityCounter.ts"
 import { Engine, type EngineStatus } from "../../src/engine/Engine.ts"
 import { EventFeed } from "../../src/engine/events/EventFeed.ts"
-import { jsonAnswer } from "../../src/http/HttpAnswer.ts"
-import { makeReference } from "../../src/http/reference/Reference.ts"
 import { lastingAfterMs, makeSiteRoutes } from "../../src/http/SiteRoutes.ts"
-import { httpRequestOf } from "../../testkit/httpRequestOf.ts"
+import { timerReference } from "../../src/http/timerReference.ts"
 import { refused, succeeded } from "./answers.ts"
 import { withService } from "./ServiceFixture.ts"
 
@@ -74,7 +75,7 @@ describe("health", () => {
     let nowMs = 0
     const routes = await Effect.runPromise(
       makeSiteRoutes({
-        reference: makeReference(defaultLimits),
+        reference: makeReference(timerReference(defaultLimits)),
         isStopping: () => false,
         monotonicMs: () => nowMs,
       }).pipe(

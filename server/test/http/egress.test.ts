@@ -1,7 +1,7 @@
 // Egress rules at the API: creates and changes that the rules refuse without a lookup, and the call that explains them.
 import { describe, expect, test } from "bun:test"
+import { parseEgress } from "@punctual/egress/Egress"
 import { Result } from "effect"
-import { parseEgress } from "../../src/deliverers/webhook/Egress.ts"
 import { makeWebhookDeliverer } from "../../src/deliverers/webhook/WebhookDeliverer.ts"
 import { eventually } from "../../testkit/eventually.ts"
 import { pointersOf, refused, succeeded } from "./answers.ts"

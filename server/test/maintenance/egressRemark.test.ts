@@ -1,8 +1,9 @@
 // What doctor says about pending timers that the egress rules refuse.
 import { expect, test } from "bun:test"
+import { parseEgress } from "@punctual/egress/Egress"
+import { makeEgressGate } from "@punctual/egress/makeEgressGate"
 import { Effect, Result } from "effect"
-import { parseEgress } from "../../src/deliverers/webhook/Egress.ts"
-import { makeEgressGate } from "../../src/deliverers/webhook/makeEgressGate.ts"
+import { egressWords } from "../../src/deliverers/webhook/egressWords.ts"
 import { type CommandEgress, egressRemark } from "../../src/maintenance/egressRemark.ts"
 
 const addresses: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -25,7 +26,7 @@ const rulesOf = (text: string): CommandEgress => {
     const found = addresses[host]
     return found === undefined ? Promise.reject(new Error("not found")) : Promise.resolve(found)
   }
-  return { gate: rules.isOpen ? undefined : makeEgressGate(rules, resolve), text, isSet: true }
+  return { gate: rules.isOpen ? undefined : makeEgressGate(rules, resolve, egressWords), text, isSet: true }
 }
 
 test("names a host with a dot if all addresses that it resolves to are refused", async () => {

@@ -1,12 +1,12 @@
 // The real service with clients that pipeline, and with clients that open connections and do not finish.
 import { describe, expect, test } from "bun:test"
 import { spawnSync } from "node:child_process"
-import { openFilesMax } from "../../src/http/listener/openFilesMax.ts"
+import { openFilesMax } from "@punctual/http/listener/openFilesMax"
+import { createHeadOf, createRequest, getRequest, RawClient } from "@punctual/http/testkit/RawClient"
 import { describeUnless } from "../../testkit/describeUnless.ts"
 import { eventually } from "../../testkit/eventually.ts"
 import { ServiceProcess } from "../../testkit/ServiceProcess.ts"
 import { TemporaryFolder } from "../../testkit/TemporaryFolder.ts"
-import { createHeadOf, createRequest, getRequest, RawClient } from "../http/listener/RawClient.ts"
 
 const withService = async (
   settings: Readonly<Record<string, string>>,

@@ -1,11 +1,11 @@
 // How a node answered other nodes before calls were signed: it compared the cluster's secret. Tests use it to run such a
 // node beside new ones. It stays as that release had it.
 import { createHash, timingSafeEqual } from "node:crypto"
+import { type HttpAnswer, jsonAnswer } from "@punctual/http/HttpAnswer"
+import type { HttpRequest } from "@punctual/http/HttpRequest"
+import { defaultBodyOptions, RequestBodies } from "@punctual/http/RequestBody"
 import { Effect, Result } from "effect"
 import type { Scheduler } from "../../src/engine/front/Scheduler.ts"
-import { type HttpAnswer, jsonAnswer } from "../../src/http/HttpAnswer.ts"
-import type { HttpRequest } from "../../src/http/HttpRequest.ts"
-import { defaultBodyOptions, RequestBodies } from "../../src/http/RequestBody.ts"
 import { decodeFiringCall, encodeFiringReply } from "../../src/peers/http/firingWire.ts"
 import { encodeLagsReply } from "../../src/peers/http/lagsWire.ts"
 import { decodeWriteCall, encodeWriteReply, wireVersion } from "../../src/peers/http/peerWire.ts"

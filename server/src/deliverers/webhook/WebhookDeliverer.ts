@@ -3,19 +3,20 @@
 // followed, because they would bypass the egress rules.
 import { formatDuration } from "@punctual/api/DurationMs"
 import { defaultLimits } from "@punctual/api/Limits"
+import type { EgressRules } from "@punctual/egress/Egress"
+import { literalAddress } from "@punctual/egress/earlyRefusal"
+import { type HttpUrl, HttpUrls } from "@punctual/egress/HttpUrls"
+import { makeEgressGate } from "@punctual/egress/makeEgressGate"
+import { LookupTimeout, type Resolve, Resolver } from "@punctual/egress/Resolver"
+import { type AnswerBody, discard, isJsonSuccess, readJson, readText } from "@punctual/egress/readAnswer"
+import { type Destination, type Destinations, routeOf } from "@punctual/egress/routeOf"
 import { Effect } from "effect"
 import type { EgressRefusal } from "../../domain/Delivery.ts"
 import { networkTexts, timeoutTexts } from "../../domain/errorClassOf.ts"
 import type { WebhookTarget } from "../../domain/Timer.ts"
 import type { Attempted, Deliverer, Fire } from "../../ports/Deliverer.ts"
-import type { EgressRules } from "./Egress.ts"
-import { literalAddress } from "./earlyRefusal.ts"
-import { type HttpUrl, HttpUrls } from "./HttpUrls.ts"
-import { type AnswerBody, interpretAnswer, keptAnswerBytes } from "./interpretAnswer.ts"
-import { makeEgressGate } from "./makeEgressGate.ts"
-import { LookupTimeout, type Resolve, Resolver } from "./Resolver.ts"
-import { discard, isJsonSuccess, readJson, readText } from "./readAnswer.ts"
-import { type Destination, type Destinations, routeOf } from "./routeOf.ts"
+import { egressWords } from "./egressWords.ts"
+import { interpretAnswer, keptAnswerBytes } from "./interpretAnswer.ts"
 import { webhookRequest } from "./WebhookRequest.ts"
 
 export interface WebhookOptions {
@@ -71,7 +72,7 @@ export const makeWebhookDeliverer = (options: WebhookOptions): WebhookDeliverer 
   return {
     deliver: (fire, onSent) => deliver(settings, fire, onSent),
     silentAfterMs,
-    hostOf: (target) => urls.of(target)?.host ?? "",
+    hostOf: (target) => (target.type === "webhook" ? urls.of(target.url)?.host : undefined) ?? "",
     // Webhooks that cannot be signed wait: a key that is missing after a start must use up no attempts.
     presence: {
       isThere: (namespace) => settings.secretsOf(namespace) !== "sealed",
@@ -82,7 +83,7 @@ export const makeWebhookDeliverer = (options: WebhookOptions): WebhookDeliverer 
       },
       onArrival: settings.onSecretsChange,
     },
-    gate: makeEgressGate(options.egress, resolve),
+    gate: makeEgressGate(options.egress, resolve, egressWords),
   }
 }
 
@@ -94,7 +95,7 @@ interface Settings extends Required<Omit<WebhookOptions, "observer">> {
 const deliver = (settings: Settings, fire: Fire, onSent?: () => void): Effect.Effect<WebhookDelivery> =>
   Effect.callback<WebhookDelivery>((resume) => {
     const { target } = fire
-    const url = settings.urls.of(target)
+    const url = target.type === "webhook" ? settings.urls.of(target.url) : undefined
     if (target.type !== "webhook" || url === undefined) {
       resume(Effect.succeed(invalidTarget))
       return undefined

@@ -8,6 +8,7 @@ import { parseDuration } from "@punctual/api/DurationMs"
 import { parseInstant } from "@punctual/api/Instant"
 import { memberSpan, spanBytes } from "@punctual/api/JsonSpan"
 import { limitHint } from "@punctual/api/Limits"
+import type { AnswerBody } from "@punctual/egress/readAnswer"
 import type { Attempted, NextTime } from "../../ports/Deliverer.ts"
 
 export interface Answer {
@@ -15,12 +16,6 @@ export interface Answer {
   readonly headers: { get(name: string): string | null }
   /** The part of the body that was read: JSON for a success status, the first bytes for a failure status. */
   readonly body: AnswerBody | undefined
-}
-
-export interface AnswerBody {
-  readonly text: string
-  /** The body was longer than the read limit. */
-  readonly isCut: boolean
 }
 
 /** `nowMs` is real time, even under a manual clock, because HTTP dates are real times. */

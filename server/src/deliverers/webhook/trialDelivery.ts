@@ -2,12 +2,11 @@
 // the answer. The egress rules do not apply, because the user of the command chooses the URL.
 import { randomUUID } from "node:crypto"
 import { defaultLimits } from "@punctual/api/Limits"
+import { openEgress } from "@punctual/egress/Egress"
+import { type AnswerBody, readText } from "@punctual/egress/readAnswer"
 import { Clock, Effect } from "effect"
 import type { Fire } from "../../ports/Deliverer.ts"
 import type { Trial, TrialDelivery } from "../../ports/TrialDelivery.ts"
-import { openEgress } from "./Egress.ts"
-import type { AnswerBody } from "./interpretAnswer.ts"
-import { readText } from "./readAnswer.ts"
 import { type ExchangeObserver, makeWebhookDeliverer } from "./WebhookDeliverer.ts"
 import type { webhookRequest } from "./WebhookRequest.ts"
 

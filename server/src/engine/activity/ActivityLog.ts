@@ -1,13 +1,14 @@
 // Keeps the activity of all nodes as documents beside the data: one for each minute and process, and one for each hour and
 // process, which grows every minute. Long questions read hours, so that their cost is bounded. A crash loses at most a
 // minute of statistics. Records are kept as long as the history of timers.
+
+import { nextTurn } from "@punctual/api/nextTurn"
 import { Documents, type DocumentsError, type PresentDocument } from "@punctual/documents/Documents"
 import { Context, Effect, Layer, Metric, type Scope } from "effect"
 import { type ActivityRecord, activityRecordOf } from "../../domain/ActivityRecord.ts"
 import type { UnstoredActivity } from "../../ports/PeerActivity.ts"
 import { WallClock } from "../../ports/WallClock.ts"
 import { Engine } from "../Engine.ts"
-import { nextTurn } from "../nextTurn.ts"
 import { type ActivityCounter, minuteMs } from "./ActivityCounter.ts"
 import { HourRecord } from "./HourRecord.ts"
 

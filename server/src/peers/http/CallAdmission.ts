@@ -6,7 +6,7 @@
 // claim that there is one.
 import { createHash, timingSafeEqual } from "node:crypto"
 import { formatDuration } from "@punctual/api/DurationMs"
-import type { HttpRequest } from "../../http/HttpRequest.ts"
+import type { HttpRequest } from "@punctual/http/HttpRequest"
 import { Callers, type CallVerdict, defaultCallersOptions } from "./Callers.ts"
 import { CallSignature, type SignatureClaims, signatureHeader } from "./CallSignature.ts"
 import { callHeader, toHeader, versionHeader } from "./HttpPeers.ts"

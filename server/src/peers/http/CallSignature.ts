@@ -6,7 +6,7 @@
 // The hash of the body is part of the header. So the receiver checks the signature before it reads the body, and reads
 // nothing from strangers.
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from "node:crypto"
-import { nextTurn } from "../../engine/nextTurn.ts"
+import { nextTurn } from "@punctual/api/nextTurn"
 
 /** The time in milliseconds, the hash of the body, and the signature, both in hex. */
 export const signatureHeader = "punctual-signature"

@@ -2,12 +2,12 @@
 // lags, what has happened and what it counts, and to make it look for released shards. Only nodes that know the cluster's secret are answered. A refused call
 // has done nothing, and the answer says so: `{ "refused": why }`.
 import { timingSafeEqual } from "node:crypto"
+import { type HttpAnswer, jsonAnswer } from "@punctual/http/HttpAnswer"
+import type { HttpRequest } from "@punctual/http/HttpRequest"
+import { defaultBodyOptions, RequestBodies } from "@punctual/http/RequestBody"
 import { Effect, Result } from "effect"
 import type { EventFeed } from "../../engine/events/EventFeed.ts"
 import type { Scheduler } from "../../engine/front/Scheduler.ts"
-import { type HttpAnswer, jsonAnswer } from "../../http/HttpAnswer.ts"
-import type { HttpRequest } from "../../http/HttpRequest.ts"
-import { defaultBodyOptions, RequestBodies } from "../../http/RequestBody.ts"
 import type { UnstoredActivity } from "../../ports/PeerActivity.ts"
 import type { ShardLag } from "../../ports/ShardLags.ts"
 import { encodeActivityReply } from "./activityWire.ts"

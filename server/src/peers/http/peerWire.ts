@@ -8,13 +8,13 @@
 import { isUtf8 } from "node:buffer"
 import { KeyName } from "@punctual/api/KeyName"
 import { malformedMessage } from "@punctual/api/malformedMessage"
+import { parseBody } from "@punctual/http/parseBody"
 import { Effect, Result, Schema, SchemaParser } from "effect"
 import { withoutAnswers } from "../../domain/AttemptLog.ts"
 import type { FinishedLife, Spec, Timer } from "../../domain/Timer.ts"
 import { keyOf } from "../../domain/TimerKey.ts"
 import type { Change } from "../../domain/WriteItem.ts"
 import { mapInSlices } from "../../engine/mapInSlices.ts"
-import { parseBody } from "../../http/parseBody.ts"
 import type { CarriedAnswer, CarriedItem } from "../../ports/Peers.ts"
 import {
   addedChangeFields,

@@ -2,10 +2,10 @@
 import { afterAll, afterEach, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import type { ServerCertificate } from "../../../src/http/listener/TcpServer.ts"
+import type { ServerCertificate } from "@punctual/http/listener/TcpServer"
+import { withListener } from "../../../../http/test/listener/listenerSuite.ts"
 import { makeCertificates } from "../../../testkit/Certificates.ts"
 import { TemporaryFolder } from "../../../testkit/TemporaryFolder.ts"
-import { withListener } from "../../http/listener/listenerSuite.ts"
 import { run } from "../CommandFixture.ts"
 
 const folder = new TemporaryFolder()

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test"
 import type { Socket } from "node:net"
+import { openEgress, parseEgress } from "@punctual/egress/Egress"
+import type { Resolve } from "@punctual/egress/Resolver"
 import { Effect, Fiber, Result } from "effect"
 import { Webhook } from "standardwebhooks"
-import { openEgress, parseEgress } from "../../../src/deliverers/webhook/Egress.ts"
-import type { Resolve } from "../../../src/deliverers/webhook/Resolver.ts"
 import {
   makeWebhookDeliverer,
   type WebhookOptions,

@@ -1,8 +1,8 @@
 // A webhook to a host name: the lookup comes first, can fail, and delays the moment of sending.
 import { describe, expect, test } from "bun:test"
+import { openEgress, parseEgress } from "@punctual/egress/Egress"
+import { Resolver } from "@punctual/egress/Resolver"
 import { Effect, Result } from "effect"
-import { openEgress, parseEgress } from "../../../src/deliverers/webhook/Egress.ts"
-import { Resolver } from "../../../src/deliverers/webhook/Resolver.ts"
 import { makeWebhookDeliverer } from "../../../src/deliverers/webhook/WebhookDeliverer.ts"
 import { errorClassOf } from "../../../src/domain/errorClassOf.ts"
 import type { Fire } from "../../../src/ports/Deliverer.ts"

@@ -2,18 +2,19 @@
 import { describe, expect, test } from "bun:test"
 import { defaultLimits } from "@punctual/api/Limits"
 import { problemCodes } from "@punctual/api/Problem"
-import { makeReference } from "../../../src/http/reference/Reference.ts"
+import { makeReference } from "@punctual/http/reference/Reference"
+import { timerReference } from "../../../src/http/timerReference.ts"
 import { proxyBelow } from "../proxyBelow.ts"
 import { type Answered, withService } from "../ServiceFixture.ts"
 
 const bytesAtMost = 400_000
 
 const pageOf = async (limits = defaultLimits): Promise<string> =>
-  String((await makeReference(limits).page()).body)
+  String((await makeReference(timerReference(limits)).page()).body)
 
 const page = await pageOf()
 // biome-ignore lint/suspicious/noExplicitAny: the document is read by paths that the tests themselves check.
-const document: any = JSON.parse(String((await makeReference(defaultLimits).openApi()).body))
+const document: any = JSON.parse(String((await makeReference(timerReference(defaultLimits)).openApi()).body))
 
 const idsIn = (html: string) => [...html.matchAll(/\sid="([^"]*)"/g)].map(([, id = ""]) => id)
 
@@ -159,7 +160,7 @@ describe("the colours", () => {
 
   for (const [index, theme] of ["light", "dark"].entries()) {
     test(`are readable in the ${theme} theme: a contrast of 4.5 or more`, async () => {
-      const style = String(makeReference(defaultLimits).style().body)
+      const style = String(makeReference(timerReference(defaultLimits)).style().body)
       const colourOf = (name: string): string => {
         const value = new RegExp(`--${name}: (?:light-dark\\((#\\w+), (#\\w+)\\)|(#\\w+));`).exec(style)
         return value?.[index + 1] ?? value?.[3] ?? ""

@@ -1,8 +1,9 @@
 // Two nodes that call each other over real loopback connections: this one, and the far one, whose parts a test controls.
+
+import { listen } from "@punctual/http/listener/Listener"
 import { Effect, type Scope } from "effect"
 import type { FiringStatus } from "../../../src/domain/Waiting.ts"
 import { EventFeed } from "../../../src/engine/events/EventFeed.ts"
-import { listen } from "../../../src/http/listener/Listener.ts"
 import { CallSignature, hashInSlices } from "../../../src/peers/http/CallSignature.ts"
 import { HttpPeers, type HttpPeersOptions } from "../../../src/peers/http/HttpPeers.ts"
 import { makePeerRoutes, type PeerRoutesOptions } from "../../../src/peers/http/peerRoutes.ts"
@@ -100,7 +101,13 @@ export const startFar = ({
       isSecretAccepted: () => false,
       ...options,
     })
-    const { url } = yield* listen({ host: "127.0.0.1", port: 0, handle, onDefect: () => {} })
+    const { url } = yield* listen({
+      namePrefix: "timer",
+      host: "127.0.0.1",
+      port: 0,
+      handle,
+      onDefect: () => {},
+    })
     return Object.assign(far, { url, peer: peerAt(url) })
   })
 

@@ -1,9 +1,9 @@
 // Nodes that call each other over TLS.
 import { expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
+import { jsonAnswer } from "@punctual/http/HttpAnswer"
+import { listen } from "@punctual/http/listener/Listener"
 import { Effect } from "effect"
-import { jsonAnswer } from "../../../src/http/HttpAnswer.ts"
-import { listen } from "../../../src/http/listener/Listener.ts"
 import { HttpPeers } from "../../../src/peers/http/HttpPeers.ts"
 import { type PeerError, Peers } from "../../../src/ports/Peers.ts"
 import { makeCertificates } from "../../../testkit/Certificates.ts"
@@ -25,7 +25,14 @@ const nudged = async (
   const layer = HttpPeers.layer({ secret: "s", timeoutMs: 5_000, ...(hasAuthority ? { caFile } : {}) })
   return await Effect.gen(function* () {
     const peers = yield* Peers
-    const { url } = yield* listen({ host: "127.0.0.1", port: 0, certificate, handle, onDefect: () => {} })
+    const { url } = yield* listen({
+      namePrefix: "timer",
+      host: "127.0.0.1",
+      port: 0,
+      certificate,
+      handle,
+      onDefect: () => {},
+    })
     const call = peers.nudge({ node: "far", address: url })
     const failed = yield* Effect.matchEffect(call, {
       onFailure: (error) => Effect.succeed(error),

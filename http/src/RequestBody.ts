@@ -1,0 +1,248 @@
+// Reads the body of a request within limits: its size, the time that it takes to arrive, and the total size of all
+// bodies in memory. Only bytes that have arrived count, not the announced length: otherwise a few connections that
+// announce much and send nothing could block all others. If the memory is used up, bodies that have stalled give way
+// (ArrivingBodies.ts). Bodies that are too large are read and dropped, up to another limit.
+import { formatDuration } from "@punctual/api/DurationMs"
+import { BodyTooLarge, InvalidJson, Overloaded, type Problem, RequestTimeout } from "@punctual/api/Problem"
+import { ArrivingBodies, ArrivingBody } from "./ArrivingBodies.ts"
+import { Deadlines } from "./Deadlines.ts"
+import type { BodyReceiver, HttpRequest, IncomingBody } from "./HttpRequest.ts"
+
+export interface RequestBodyOptions {
+  /** The longest time from the end of the headers to the end of the body. */
+  readonly timeoutMs: number
+  /** The name of the setting with this time, for clients that were too slow. */
+  readonly timeoutSetting?: string
+  /**
+   * A body with at most this declared length is never refused because of memory: the limits of connections and of calls
+   * at once also limit these bodies together (10,000 of 16 KiB are 160 MiB).
+   */
+  readonly smallBytes: number
+  /** The largest total size of all other bodies in memory. */
+  readonly heldBytesMax: number
+  /** The largest total size of those of one address, so that one client cannot use up the memory for all others. */
+  readonly heldBytesPerAddressMax: number
+  /** A body without progress for this long gives way if one of these two limits is reached. */
+  readonly stalledAfterMs: number
+  /** How much of a body that is too large is read before the connection is closed. */
+  readonly discardBytesMax: number
+}
+
+const mebibyte = 1024 * 1024
+
+export const defaultBodyOptions: RequestBodyOptions = {
+  timeoutMs: 30_000,
+  smallBytes: 16 * 1024,
+  // A body and the payloads that are cut out of it are in memory at the same time. Together they fit into 400 MiB with
+  // everything else.
+  heldBytesMax: 64 * mebibyte,
+  heldBytesPerAddressMax: 32 * mebibyte,
+  stalledAfterMs: 1_000,
+  // A client that is still writing when its connection closes often reports that error instead of the answer.
+  discardBytesMax: 128 * mebibyte,
+}
+
+export type BodyRead = { readonly bytes: Uint8Array } | { readonly problem: Problem }
+
+export class RequestBodies {
+  readonly #options: RequestBodyOptions
+  readonly #deadlines: Deadlines
+  readonly #arriving: ArrivingBodies
+
+  constructor(options: RequestBodyOptions, nowMs: () => number = () => performance.now()) {
+    this.#options = options
+    this.#deadlines = new Deadlines(options.timeoutMs)
+    this.#arriving = new ArrivingBodies({
+      bytesMax: options.heldBytesMax,
+      bytesPerAddressMax: options.heldBytesPerAddressMax,
+      stalledAfterMs: options.stalledAfterMs,
+      nowMs,
+    })
+  }
+
+  /** The bytes count as in memory until the promise of `use` is settled. `hint` names the setting of the limit. */
+  withBody<A>(
+    request: HttpRequest,
+    maxBytes: number,
+    use: (read: BodyRead) => Promise<A>,
+    hint = "",
+  ): Promise<A> {
+    const { arrived, declaredBytes } = request.body
+    if ((arrived?.byteLength ?? 0) > maxBytes) return use(tooLarge(maxBytes, hint))
+    // Most bodies are small and arrive together with their head.
+    if (arrived !== undefined && arrived.byteLength <= this.#options.smallBytes)
+      return use({ bytes: arrived })
+    if (declaredBytes !== undefined && declaredBytes > maxBytes)
+      return this.#discard(request.body).then(() => use(tooLarge(maxBytes, hint)))
+    return this.#withLargeBody(request, maxBytes, use, hint)
+  }
+
+  async #withLargeBody<A>(
+    request: HttpRequest,
+    maxBytes: number,
+    use: (read: BodyRead) => Promise<A>,
+    hint: string,
+  ): Promise<A> {
+    const { body, addressGroup } = request
+    const isSmall = body.declaredBytes !== undefined && body.declaredBytes <= this.#options.smallBytes
+    const { promise, resolve } = Promise.withResolvers<BodyRead>()
+    const arriving = new ArrivingBody(addressGroup, () => receiver.giveWay())
+    const drop = (): void => this.#arriving.release(arriving)
+    const receiver = new Collector({
+      maxBytes,
+      declaredBytes: body.declaredBytes,
+      discardBytesMax: this.#options.discardBytesMax,
+      hold: (bytes) => isSmall || this.#arriving.hold(arriving, bytes),
+      drop,
+      onEnd: (read) => {
+        this.#arriving.arrived(arriving)
+        resolve(read)
+      },
+      tooLarge: () => tooLarge(maxBytes, hint),
+    })
+    try {
+      body.receive(receiver)
+      const read = await this.#deadlines.within(promise, this.#tooSlow, brokenOff)
+      // After a time-out, nothing more may be kept.
+      receiver.stop()
+      return await use(read)
+    } finally {
+      drop()
+      receiver.free()
+    }
+  }
+
+  /** Completes when the rest of the body has been read, or when it is time to answer anyway. */
+  #discard(body: IncomingBody): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let bytes = 0
+    body.receive({
+      chunk: (piece) => {
+        bytes += piece.byteLength
+        if (bytes > this.#options.discardBytesMax) resolve()
+      },
+      end: resolve,
+      broken: resolve,
+    })
+    const isOver = () => undefined
+    return this.#deadlines.within(promise, isOver, isOver)
+  }
+
+  readonly #tooSlow = (): BodyRead => {
+    const { timeoutMs, timeoutSetting } = this.#options
+    const orRaise = timeoutSetting === undefined ? "" : `, or raise ${timeoutSetting}`
+    const detail = `The body did not arrive within ${formatDuration(timeoutMs)}. Send it without pauses${orRaise}.`
+    return { problem: new RequestTimeout({ detail }) }
+  }
+}
+
+interface CollectorOptions {
+  readonly maxBytes: number
+  readonly declaredBytes: number | undefined
+  readonly discardBytesMax: number
+  /** Counts more bytes, unless there is no room. */
+  readonly hold: (bytes: number) => boolean
+  /** Nothing of the body is in memory any more. */
+  readonly drop: () => void
+  readonly onEnd: (read: BodyRead) => void
+  readonly tooLarge: () => BodyRead
+}
+
+/**
+ * Collects a body in one buffer. A list of pieces would cost far more memory if the pieces are tiny. If the length is
+ * declared, the buffer has this length from the start: memory that nobody has written to takes no room.
+ */
+class Collector implements BodyReceiver {
+  readonly #options: CollectorOptions
+  #buffer = new Uint8Array(0)
+  #bytes = 0
+  #isOver = false
+
+  constructor(options: CollectorOptions) {
+    this.#options = options
+  }
+
+  chunk(piece: Uint8Array): void {
+    if (this.#isOver) return
+    const { maxBytes, discardBytesMax, hold, drop, tooLarge: problem } = this.#options
+    const bytes = this.#bytes + piece.byteLength
+    if (bytes > discardBytesMax) {
+      this.#end(problem())
+    } else if (bytes > maxBytes) {
+      drop()
+      this.#buffer = new Uint8Array(0)
+    } else if (hold(piece.byteLength)) {
+      this.#grow(bytes)
+      this.#buffer.set(piece, this.#bytes)
+    } else {
+      this.#end(tooManyBodies())
+    }
+    this.#bytes = bytes
+  }
+
+  end(): void {
+    const isTooLarge = this.#bytes > this.#options.maxBytes
+    this.#end(isTooLarge ? this.#options.tooLarge() : { bytes: this.#buffer.subarray(0, this.#bytes) })
+  }
+
+  broken(): void {
+    this.#end(brokenOff())
+  }
+
+  stop(): void {
+    this.#isOver = true
+  }
+
+  /** Ends the body before it has arrived, because others need the memory. */
+  giveWay(): void {
+    this.#end(tooSlowForOthers())
+    this.#options.drop()
+    this.free()
+  }
+
+  /** Frees the memory now. The runtime would free it much later, because it does not know that memory is scarce. */
+  free(): void {
+    this.#isOver = true
+    this.#buffer.buffer.transfer(0)
+    this.#buffer = new Uint8Array(0)
+  }
+
+  #end(read: BodyRead): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#options.onEnd(read)
+  }
+
+  #grow(bytes: number): void {
+    const { byteLength } = this.#buffer
+    if (bytes <= byteLength) return
+    const { maxBytes, declaredBytes } = this.#options
+    const grown = new Uint8Array(declaredBytes ?? Math.min(maxBytes, Math.max(bytes, 2 * byteLength)))
+    grown.set(this.#buffer.subarray(0, this.#bytes))
+    this.#buffer.buffer.transfer(0)
+    this.#buffer = grown
+  }
+}
+
+const tooLarge = (maxBytes: number, hint: string): BodyRead => ({
+  problem: new BodyTooLarge({ detail: `The body must be at most ${maxBytes} bytes${hint}.` }),
+})
+
+/** The client has most likely closed the connection and will not read this. */
+const brokenOff = (): BodyRead => ({
+  problem: new InvalidJson({ detail: "The body ended before its declared length." }),
+})
+
+const tooManyBodies = (): BodyRead =>
+  overloaded(
+    "The bodies of running requests use too much memory. This limit is fixed. Nothing was written: retry.",
+  )
+
+const tooSlowForOthers = (): BodyRead =>
+  overloaded(
+    "The body stopped arriving while other bodies needed the memory. Nothing was written: retry, and send it without pauses.",
+  )
+
+const overloaded = (detail: string): BodyRead => ({
+  problem: new Overloaded({ detail, retryAfterSeconds: 1, written: "no" }),
+})

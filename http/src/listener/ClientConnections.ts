@@ -1,0 +1,238 @@
+// All open connections and their limits. At a limit, the connection that has waited longest for its client makes room
+// for a new one, so that clients that open connections and do nothing cannot keep others out. Connections whose clients
+// do not read their answers make room last. A connection whose answer is not ready is never closed to make room.
+//
+// Times have the precision of one sweep. So a change of phase reads no clock.
+import { ByteBudget } from "../ByteBudget.ts"
+import type { ConnectionMetrics } from "../HttpMetrics.ts"
+import { type ConnectionLimits, shareOfAddress, turnMs, turnUnits } from "./ConnectionLimits.ts"
+import { RoomQueue } from "./RoomQueue.ts"
+import { TurnBudget } from "./TurnBudget.ts"
+
+/**
+ * - `idle`: no byte of the next request has arrived.
+ * - `arriving`: a part of a head has arrived.
+ * - `receiving`: a part of a body is still to come. The route limits its time.
+ * - `busy`: a whole request has arrived and is not answered yet, or the client has not read its answer.
+ * - `leaving`: the last answer is sent, and the client should close.
+ */
+export type Phase = "idle" | "arriving" | "receiving" | "busy" | "leaving"
+
+/** What ran out: the time of a phase, or the time to read an answer. */
+export type Expired = "idle" | "arriving" | "leaving" | "unread"
+
+export interface OpenConnection {
+  readonly place: ConnectionPlace
+  /** Its time is over. */
+  expire(what: Expired): void
+  /** Closes, so that a new connection has room. */
+  makeRoom(): void
+  /** Closes now if it is idle, otherwise after its answer. */
+  drain(): void
+  terminate(): void
+}
+
+export interface AddressGroup {
+  readonly name: string
+  open: number
+  /** The connections that wait for their client, each list in the order of time. */
+  readonly waiting: Readonly<Record<Waiting, Set<OpenConnection>>>
+}
+
+/** `unread`: the client has not read its answer. */
+type Waiting = Exclude<Phase, "busy"> | "unread"
+
+/** Where a connection is counted. Only `ClientConnections` changes it. */
+export interface ConnectionPlace {
+  readonly group: AddressGroup
+  phase: Phase
+  sinceMs: number
+  /** Since when the client has not read enough. Only valid while the connection is in the list `unread`. */
+  unreadSinceMs: number
+}
+
+/** Which limit refuses a connection. */
+export type ConnectionRefusal = "total" | "address"
+
+/** In this order connections make room. */
+const roomOrder: ReadonlyArray<Waiting> = ["leaving", "idle", "arriving", "receiving", "unread"]
+
+/** How many connections one sweep ends, so that it does not hold the thread. */
+export const endsPerSweep = 200
+
+export class ClientConnections {
+  readonly limits: ConnectionLimits
+  /** Requests that wait for the answer of an earlier one, and heads that have not arrived completely. */
+  readonly ahead: ByteBudget
+  /** Answers that clients have not read. */
+  readonly unread: ByteBudget
+  /** The work for all clients in one turn of the event loop. */
+  readonly turn: TurnBudget
+  readonly #metrics: ConnectionMetrics
+  readonly #groups = new Map<string, AddressGroup>()
+  readonly #open = new Set<OpenConnection>()
+  /** Built when it is needed, for the time until the next sweep. */
+  #room: RoomQueue<AddressGroup> | undefined
+  #nowMs: number
+  #isDraining = false
+  #onEmpty: (() => void) | undefined
+
+  /** `turnClock` is monotonic, and read during a turn. */
+  constructor(
+    limits: ConnectionLimits,
+    metrics: ConnectionMetrics,
+    nowMs: number,
+    turnClock: () => number = () => performance.now(),
+  ) {
+    this.limits = limits
+    this.#metrics = metrics
+    this.#nowMs = nowMs
+    this.turn = new TurnBudget({ unitsPerTurn: turnUnits, turnMs, nowMs: turnClock })
+    const budget = (bytesMax: number) =>
+      new ByteBudget({ bytesMax, bytesPerAddressMax: Math.ceil(bytesMax * shareOfAddress) })
+    this.ahead = budget(limits.aheadBytesMax)
+    this.unread = budget(limits.unreadBytesMax)
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining
+  }
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  /** Makes room for a new connection of this group if it can. Otherwise it returns the limit that refuses it. */
+  whyRefused(groupName: string): ConnectionRefusal | undefined {
+    const group = this.#groups.get(groupName)
+    if (group !== undefined && group.open >= this.limits.connectionsPerAddressMax && !this.#makeRoom(group))
+      return this.#refused("address")
+    if (this.#open.size >= this.limits.connectionsMax && !this.#makeRoomOfAny()) return this.#refused("total")
+    return undefined
+  }
+
+  /** A new connection is idle. Its group counts from here on, so `enter` must follow. */
+  placeFor(groupName: string): ConnectionPlace {
+    const group = this.#groups.get(groupName) ?? {
+      name: groupName,
+      open: 0,
+      waiting: {
+        idle: new Set(),
+        arriving: new Set(),
+        receiving: new Set(),
+        leaving: new Set(),
+        unread: new Set(),
+      },
+    }
+    this.#groups.set(groupName, group)
+    group.open++
+    return { group, phase: "idle", sinceMs: this.#nowMs, unreadSinceMs: 0 }
+  }
+
+  enter(connection: OpenConnection): void {
+    this.#open.add(connection)
+    connection.place.group.waiting.idle.add(connection)
+    this.#metrics.open(this.#open.size)
+  }
+
+  leave(connection: OpenConnection): void {
+    if (!this.#open.delete(connection)) return
+    const { group, phase } = connection.place
+    if (phase !== "busy") group.waiting[phase].delete(connection)
+    group.waiting.unread.delete(connection)
+    group.open--
+    if (group.open === 0) this.#groups.delete(group.name)
+    this.#metrics.open(this.#open.size)
+    if (this.#open.size === 0) this.#onEmpty?.()
+  }
+
+  move(connection: OpenConnection, to: Phase): void {
+    const { place } = connection
+    const from = place.phase
+    if (from === to) return
+    if (from !== "busy") place.group.waiting[from].delete(connection)
+    if (to !== "busy") place.group.waiting[to].add(connection)
+    place.phase = to
+    place.sinceMs = this.#nowMs
+  }
+
+  /** The client has not read all of an answer. The time begins now. */
+  waitsForReader(connection: OpenConnection): void {
+    const { place } = connection
+    const { unread } = place.group.waiting
+    place.unreadSinceMs = this.#nowMs
+    // The list is in the order of time.
+    unread.delete(connection)
+    unread.add(connection)
+  }
+
+  hasRead(connection: OpenConnection): void {
+    connection.place.group.waiting.unread.delete(connection)
+  }
+
+  /** The service closed a connection for this reason. */
+  closedFor(reason: Expired | "room" | "bytes"): void {
+    this.#metrics.closed(reason)
+  }
+
+  /** Ends connections whose time is over. Returns whether there may be more of them. */
+  sweep(nowMs: number): boolean {
+    this.#nowMs = nowMs
+    this.#room = undefined
+    const overdue: Array<readonly [OpenConnection, Expired]> = []
+    const { idleMs, headMs, lingerMs, readMs } = this.limits
+    const look = (waiting: AddressGroup["waiting"], what: Expired, withinMs: number): void => {
+      for (const one of waiting[what]) {
+        if (sinceOf(one, what) + withinMs > nowMs || overdue.length === endsPerSweep) return
+        overdue.push([one, what])
+      }
+    }
+    for (const { waiting } of this.#groups.values()) {
+      look(waiting, "unread", readMs)
+      look(waiting, "idle", idleMs)
+      look(waiting, "leaving", lingerMs)
+      look(waiting, "arriving", headMs)
+    }
+    for (const [connection, what] of overdue) connection.expire(what)
+    return overdue.length === endsPerSweep
+  }
+
+  /** Answers what has arrived and closes. Completes when all connections are closed. */
+  drain(): Promise<void> {
+    this.#isDraining = true
+    for (const connection of [...this.#open]) connection.drain()
+    return new Promise((resolve) => {
+      this.#onEmpty = resolve
+      if (this.#open.size === 0) resolve()
+    })
+  }
+
+  terminateAll(): void {
+    for (const connection of [...this.#open]) connection.terminate()
+  }
+
+  #refused(reason: ConnectionRefusal): ConnectionRefusal {
+    this.#metrics.refused(reason)
+    return reason
+  }
+
+  /** Only a connection that has waited since before the last sweep makes room: others may have just opened. */
+  readonly #makeRoom = (group: AddressGroup): boolean => {
+    for (const what of roomOrder) {
+      const [oldest] = group.waiting[what]
+      if (oldest === undefined || sinceOf(oldest, what) >= this.#nowMs) continue
+      oldest.makeRoom()
+      return true
+    }
+    return false
+  }
+
+  /** The address that has the most connections gives one up, if one of them waits for its client. */
+  #makeRoomOfAny(): boolean {
+    this.#room ??= new RoomQueue(this.#groups.values())
+    return this.#room.makeRoom(this.#makeRoom)
+  }
+}
+
+const sinceOf = ({ place }: OpenConnection, what: Waiting): number =>
+  what === "unread" ? place.unreadSinceMs : place.sinceMs

@@ -1,0 +1,577 @@
+// One connection: its requests are answered in order, and a client that sends, reads or waits too slowly has limits.
+import { describe, expect, test } from "bun:test"
+import { eventually } from "@punctual/server/testkit/eventually"
+import type { BodyReceiver } from "../../src/HttpRequest.ts"
+import { readBytesMin, turnUnits, unitsPerRequest } from "../../src/listener/ConnectionLimits.ts"
+import { smallReadBytes } from "../../src/listener/ReadPace.ts"
+import { ConnectionRig, turn } from "./ConnectionRig.ts"
+
+const get = (path: string, headers = "") => `GET ${path} HTTP/1.1\r\nHost: h\r\n${headers}\r\n`
+const post = (path: string, length: number, headers = "") =>
+  `POST ${path} HTTP/1.1\r\nHost: h\r\nContent-Length: ${length}\r\n${headers}\r\n`
+const nothing: BodyReceiver = { chunk: () => undefined, end: () => undefined, broken: () => undefined }
+
+/** What a route receives of a body. */
+const received = () => {
+  const seen = { text: "", state: "open" }
+  const receiver: BodyReceiver = {
+    chunk: (bytes) => {
+      seen.text += Buffer.from(bytes).toString()
+    },
+    end: () => {
+      seen.state = "ended"
+    },
+    broken: () => {
+      seen.state = "broken"
+    },
+  }
+  return { seen, receiver }
+}
+
+describe("requests that are sent ahead", () => {
+  test("are answered in order, one at a time, and nothing more is read meanwhile", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    wire.send(`${get("/1") + post("/2", 2)}{}${get("/3").slice(0, 10)}`)
+    expect(rig.requests.map(({ request }) => request.path)).toEqual(["/1"])
+    expect(wire.isPaused).toBe(true)
+    await rig.at(0).answer()
+    expect(rig.requests.map(({ request }) => request.path)).toEqual(["/1", "/2"])
+    expect(Buffer.from(rig.at(1).request.body.arrived ?? []).toString()).toBe("{}")
+    await rig.at(1).answer()
+    expect(wire.isPaused).toBe(false)
+    wire.send(get("/3").slice(10))
+    await rig.at(2).answer()
+    expect(wire.bodies).toEqual(["answer to /1", "answer to /2", "answer to /3"])
+    expect(wire.state).toBe("open")
+  })
+
+  test("are answered in one write if their answers are ready in one turn", async () => {
+    const rig = new ConnectionRig()
+    rig.answersAtOnce = ({ path }) => ({ status: 200, headers: {}, body: path })
+    const wire = rig.connect()
+    wire.send(get("/1") + get("/2") + get("/3"))
+    await turn()
+    expect(wire.bodies).toEqual(["/1", "/2", "/3"])
+    expect(wire.writes).toBe(1)
+  })
+
+  test("run a few in each turn of the event loop, however many connections send them", async () => {
+    const rig = new ConnectionRig()
+    rig.answersAtOnce = ({ path }) => ({ status: 200, headers: {}, body: path })
+    const [perTurnMax, connections] = [turnUnits / unitsPerRequest, 10]
+    const each = perTurnMax
+    const wires = Array.from({ length: connections }, () => rig.connect())
+    const sent = Array.from({ length: each }, (_, index) => get(`/${index}`)).join("")
+    for (const wire of wires) wire.send(sent)
+    const perTurn: Array<number> = []
+    for (let started = 0; started < each * connections; started = rig.requests.length) {
+      await turn()
+      perTurn.push(rig.requests.length - started)
+    }
+    await turn()
+    // One turn of the test may see the ends of two turns of the connections.
+    expect(Math.max(...perTurn)).toBeLessThanOrEqual(2 * perTurnMax)
+    expect(perTurn.length).toBeGreaterThanOrEqual(connections / 2)
+    for (const wire of wires) {
+      expect(wire.bodies).toEqual(Array.from({ length: each }, (_, index) => `/${index}`))
+    }
+  })
+
+  test("with large answers wait for turns with room, and all are answered", async () => {
+    const rig = new ConnectionRig()
+    const large = "x".repeat(turnUnits / 4)
+    rig.answersAtOnce = () => ({ status: 200, headers: {}, body: large })
+    const wires = Array.from({ length: 8 }, () => rig.connect())
+    for (const wire of wires) wire.send(get("/large").repeat(4))
+    const written = () => wires.reduce((sum, { received }) => sum + received.length, 0)
+    const perTurn: Array<number> = []
+    for (let before = 0; before < 32 * large.length; before = written()) {
+      await turn()
+      perTurn.push(written() - before)
+    }
+    // The last answer of a turn may go over its budget.
+    expect(Math.max(...perTurn)).toBeLessThanOrEqual(2 * (turnUnits + 2 * large.length))
+    for (const wire of wires) expect(wire.statuses).toEqual([200, 200, 200, 200])
+  })
+
+  test("are dropped if they are too many bytes, and the running answer says that the connection closes", async () => {
+    const rig = new ConnectionRig({ aheadBytesMax: 400 })
+    const wire = rig.connect()
+    wire.send(get("/1") + get("/2").repeat(10))
+    await rig.at(0).answer()
+    expect(wire.bodies).toEqual(["answer to /1"])
+    expect(wire.received).toContain("connection: close")
+    expect([wire.state, rig.requests.length, rig.connections.ahead.bytes]).toEqual(["shutdown", 1, 0])
+    expect(rig.metrics.closed).toEqual(["bytes"])
+  })
+
+  test("keep only the memory that they need, and a small body keeps no large read", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    const small = "x".repeat(100)
+    wire.send(post("/1", 200_000) + "x".repeat(200_000) + post("/2", 100) + small + post("/3", 100) + small)
+    expect(rig.connections.ahead.bytes).toBeLessThan(400)
+    await rig.at(0).answer()
+    wire.send(post("/4", 100) + small + post("/5", 200_000) + "x".repeat(100_000))
+    await rig.at(1).answer()
+    await rig.at(2).answer()
+    expect(rig.requests.length).toBe(4)
+    const arrived = rig.requests.map(({ request }) => request.body.arrived)
+    for (const body of arrived.slice(1)) {
+      expect(body?.length).toBe(100)
+      expect(body?.buffer.byteLength).toBeLessThan(smallReadBytes)
+    }
+    expect(arrived[0]?.length).toBe(200_000)
+  })
+
+  test("are not read after a malformed one, and those before it are answered", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    wire.send(`${get("/1")}nonsense\r\n\r\n${get("/2")}`)
+    expect(wire.statuses).toEqual([])
+    await rig.at(0).answer()
+    expect(wire.statuses).toEqual([200, 400])
+    expect(wire.received).toContain("content-type: application/problem+json")
+    expect(wire.received).toContain('"code":"malformedRequest"')
+    wire.send(get("/3"))
+    expect([wire.state, rig.requests.length]).toEqual(["shutdown", 1])
+  })
+})
+
+describe("bodies", () => {
+  test("reach the route as they arrive, and the next request follows", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    const { seen, receiver } = received()
+    wire.send(`${post("/1", 10)}01234`)
+    expect(rig.at(0).request.body.arrived).toBeUndefined()
+    rig.at(0).request.body.receive(receiver)
+    expect(seen).toEqual({ text: "01234", state: "open" })
+    wire.send(`56789${get("/2")}`)
+    expect(seen).toEqual({ text: "0123456789", state: "ended" })
+    await rig.at(0).answer()
+    await rig.at(1).answer()
+    expect(wire.statuses).toEqual([200, 200])
+  })
+
+  test("wait on the connection until the route takes them", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    wire.send(`${post("/1", 10)}0`)
+    expect([wire.isPaused, rig.connections.ahead.bytes]).toEqual([true, 1])
+    const { seen, receiver } = received()
+    rig.at(0).request.body.receive(receiver)
+    expect([seen.text, wire.isPaused, rig.connections.ahead.bytes]).toEqual(["0", false, 0])
+  })
+
+  test("are asked for if the client waits for it, and only if the route wants them", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    wire.send(post("/1", 2, "Expect: 100-continue\r\n"))
+    expect(wire.received).toBe("")
+    rig.at(0).request.body.receive(nothing)
+    await turn()
+    expect(wire.received).toBe("HTTP/1.1 100 Continue\r\n\r\n")
+    wire.send("{}")
+    await rig.at(0).answer()
+    expect(wire.statuses).toEqual([100, 200])
+    wire.send(post("/2", 2, "Expect: 100-continue\r\n"))
+    await rig.at(1).answer({ status: 404 })
+    expect(wire.statuses).toEqual([100, 200, 404])
+    expect(wire.state).toBe("shutdown")
+  })
+
+  test("that are answered before their end close the connection, and the rest is dropped within a limit", async () => {
+    const rig = new ConnectionRig({ lingerBytesMax: 100 })
+    const wire = rig.connect()
+    wire.send(`${post("/1", 1_000)}0`)
+    await rig.at(0).answer({ status: 413 })
+    expect(wire.received).toContain("connection: close")
+    expect(wire.state).toBe("shutdown")
+    wire.send(get("/2"))
+    expect([wire.state, rig.requests.length]).toEqual(["shutdown", 1])
+    wire.send("x".repeat(100))
+    expect([wire.state, rig.metrics.open]).toEqual(["terminated", 0])
+  })
+
+  test("that are malformed are refused, whatever the route answers", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    const { seen, receiver } = received()
+    wire.send("POST /1 HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello")
+    rig.at(0).request.body.receive(receiver)
+    wire.send("world")
+    await rig.at(0).answer()
+    expect([seen, wire.statuses, wire.state]).toEqual([{ text: "hello", state: "broken" }, [400], "shutdown"])
+  })
+})
+
+describe("a client that sends its last bytes", () => {
+  test("still gets all its answers", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    wire.send(get("/1") + get("/2"))
+    wire.events?.onEnd()
+    await rig.at(0).answer()
+    expect(wire.state).toBe("open")
+    await rig.at(1).answer()
+    expect([wire.statuses, wire.state, rig.metrics.open]).toEqual([[200, 200], "ended", 0])
+  })
+
+  test("is not waited for: without a request, or within one, its connection ends", () => {
+    const rig = new ConnectionRig()
+    for (const text of ["", get("/").slice(0, 5)]) {
+      const wire = rig.connect()
+      if (text !== "") wire.send(text)
+      wire.events?.onEnd()
+      expect([text, wire.state]).toEqual([text, "ended"])
+    }
+    expect(rig.metrics.open).toBe(0)
+  })
+
+  test("within a body: the route learns that the rest does not come, and may answer", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    const { seen, receiver } = received()
+    wire.send(`${post("/1", 10)}0`)
+    rig.at(0).request.body.receive(receiver)
+    wire.events?.onEnd()
+    expect(seen.state).toBe("broken")
+    await rig.at(0).answer({ status: 400 })
+    expect([wire.statuses, wire.state]).toEqual([[400], "ended"])
+  })
+
+  test("and is gone: the signal aborts, the body breaks off, and the answer goes nowhere", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    const { seen, receiver } = received()
+    wire.send(`${post("/1", 10)}0`)
+    rig.at(0).request.body.receive(receiver)
+    const { signal } = rig.at(0).request
+    wire.events?.onClose()
+    expect([seen.state, signal.aborted, rig.metrics.open]).toEqual(["broken", true, 0])
+    await rig.at(0).answer()
+    expect(wire.received).toBe("")
+  })
+})
+
+describe("answers", () => {
+  test("have a length, the id of the request and a date; HEAD has no body, and 204 no length", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    wire.send(get("/1") + get("/2").replace("GET", "HEAD") + get("/3") + get("/4"))
+    await rig.at(0).answer({ body: "\u00e9\u20ac", headers: { "content-type": "text/plain" } })
+    await rig.at(1).answer({ body: "\u00e9\u20ac" })
+    await rig.at(2).answer({ status: 204, body: "" })
+    await rig.at(3).answer({ body: Buffer.from("bytes") })
+    const [first = "", second = "", third = "", fourth = ""] = wire.received.split(/(?=HTTP\/1)/)
+    expect(first).toMatch(
+      /^HTTP\/1\.1 200 OK\r\ncontent-type: text\/plain\r\ncontent-length: 5\r\nx-request-id: [\w-]+\r\ndate: \w{3}, [^\r]* GMT\r\n\r\n\u00e9\u20ac$/,
+    )
+    expect(second).toMatch(/content-length: 5\r\n(?:[^\r]+\r\n)*\r\n$/)
+    expect(third).toMatch(/^HTTP\/1\.1 204 No Content\r\nx-request-id: [\w-]+\r\ndate: [^\r]*\r\n\r\n$/)
+    expect(fourth).toMatch(/content-length: 5\r\n(?:[^\r]+\r\n)*\r\nbytes$/)
+  })
+
+  test("close the connection if the client wants it, or uses HTTP/1.0", async () => {
+    const rig = new ConnectionRig()
+    for (const text of [get("/", "Connection: close\r\n"), "GET / HTTP/1.0\r\n\r\n"]) {
+      const wire = rig.connect()
+      wire.send(text + get("/ignored"))
+      await rig.at(rig.requests.length - 1).answer()
+      expect([wire.statuses, wire.state]).toEqual([[200], "shutdown"])
+      expect(wire.received).toContain("connection: close")
+      wire.events?.onEnd()
+      expect(wire.state).toBe("ended")
+    }
+  })
+
+  test("of a route that fails are 500, and the cause goes to the log only", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    wire.send(get("/1") + get("/2"))
+    await rig.at(0).fail(new Error("secret"))
+    await turn()
+    expect(wire.statuses).toEqual([500])
+    expect(wire.received).not.toContain("secret")
+    expect(rig.defects).toEqual([new Error("secret")])
+    await rig.at(1).answer()
+    expect(wire.statuses).toEqual([500, 200])
+  })
+
+  test("with a line break in a header are not sent", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    wire.send(get("/1"))
+    await rig.at(0).answer({ headers: { "x-a": "b\r\nx-c: d" } })
+    expect([wire.received, wire.state, rig.defects.length]).toEqual(["", "terminated", 1])
+  })
+})
+
+describe("a client that does not read", () => {
+  test("gets the rest when it reads, and its next request waits until then", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    wire.room = 20
+    wire.send(get("/1") + get("/2"))
+    await rig.at(0).answer({ body: "x".repeat(50_000) })
+    expect([rig.requests.length, wire.received.length]).toEqual([1, 20])
+    wire.read(1_000)
+    expect([rig.requests.length, wire.received.length]).toEqual([1, 1_020])
+    wire.read()
+    // If this turn has done enough, the next request waits for another.
+    await eventually("the next request", () => rig.requests[1])
+    await rig.at(1).answer()
+    expect(wire.received.match(/x{9,}/)?.[0].length).toBe(50_000)
+    expect(wire.statuses).toEqual([200, 200])
+    expect(rig.connections.unread.bytes).toBe(0)
+  })
+
+  test("is closed when its time is over", async () => {
+    const rig = new ConnectionRig({ readMs: 30_000 })
+    const wire = rig.connect()
+    wire.room = 20
+    wire.send(get("/1"))
+    await rig.at(0).answer({ body: "x".repeat(100_000) })
+    rig.pass(29_000)
+    // A few bytes are not enough.
+    wire.read(readBytesMin - 1)
+    rig.pass(999)
+    expect(wire.state).toBe("open")
+    rig.pass(1)
+    expect([wire.state, rig.metrics, rig.connections.unread.bytes]).toEqual([
+      "terminated",
+      { open: 0, refused: [], closed: ["unread"] },
+      0,
+    ])
+  })
+
+  test("gets more time whenever it has read enough", async () => {
+    const rig = new ConnectionRig({ readMs: 30_000, idleMs: 1_000_000 })
+    const wire = rig.connect()
+    wire.room = 20
+    wire.send(get("/1"))
+    await rig.at(0).answer({ body: "x".repeat(4 * readBytesMin) })
+    for (let step = 0; step < 3; step++) {
+      rig.pass(29_999)
+      wire.read(readBytesMin)
+    }
+    expect(wire.state).toBe("open")
+    wire.read()
+    rig.pass(100_000)
+    expect(wire.state).toBe("open")
+  })
+
+  test("is closed if the unread answers of its address are too many bytes", async () => {
+    const rig = new ConnectionRig({ unreadBytesMax: 40_000 })
+    const wires = [rig.connect(), rig.connect(), rig.connect("10.0.0.2")]
+    for (const [index, wire] of wires.entries()) {
+      wire.room = 20
+      wire.send(get("/1"))
+      await rig.at(index).answer({ body: "x".repeat(6_000) })
+    }
+    expect(wires.map(({ state }) => state)).toEqual(["open", "terminated", "open"])
+    expect(rig.metrics.closed).toEqual(["bytes"])
+  })
+
+  test("counts with the memory that its answer keeps, not only with the part that it has not read", async () => {
+    const rig = new ConnectionRig({ unreadBytesMax: 400_000 })
+    const wires = [rig.connect(), rig.connect()]
+    for (const [index, wire] of wires.entries()) {
+      wire.room = 41_000
+      wire.send(get("/1"))
+      await rig.at(index).answer({ body: "x".repeat(90_000) })
+    }
+    expect(wires.map(({ state }) => state)).toEqual(["open", "terminated"])
+    expect(rig.connections.unread.bytes).toBeGreaterThan(90_000)
+  })
+
+  test("does not keep the memory of what it has read", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    wire.room = 190_000
+    wire.send(get("/1"))
+    await rig.at(0).answer({ body: "x".repeat(200_000) })
+    const left = rig.connections.unread.bytes
+    expect(left).toBeLessThan(11_000)
+    wire.read(1)
+    // The write had a view of the rest alone.
+    expect([wire.lastBufferBytes, rig.connections.unread.bytes]).toEqual([left, left])
+    wire.read(left - 2)
+    expect(rig.connections.unread.bytes).toBe(1)
+    wire.read()
+    expect([rig.connections.unread.bytes, wire.received.match(/x{9,}/)?.[0].length]).toEqual([0, 200_000])
+  })
+})
+
+describe("time", () => {
+  test("a connection without a request is closed", () => {
+    const rig = new ConnectionRig({ idleMs: 75_000 })
+    const wire = rig.connect()
+    rig.pass(74_999)
+    expect(wire.state).toBe("open")
+    rig.pass(1)
+    expect([wire.state, wire.received, rig.metrics.closed]).toEqual(["ended", "", ["idle"]])
+  })
+
+  test("headers that arrive slowly are answered with 408, counted from their first byte", () => {
+    const rig = new ConnectionRig({ headMs: 10_000 })
+    const wire = rig.connect()
+    rig.pass(5_000)
+    for (let second = 0; second < 10; second++) {
+      expect(wire.state).toBe("open")
+      wire.send(get("/")[second] ?? "")
+      rig.pass(1_000)
+    }
+    expect([wire.statuses, wire.state, rig.metrics.closed]).toEqual([[408], "shutdown", ["arriving"]])
+    expect(wire.received).toContain('"code":"requestTimeout"')
+  })
+
+  test("heads that have not arrived completely are limited, in total and for one address", () => {
+    const rig = new ConnectionRig({ aheadBytesMax: 40_000 })
+    const begun = `GET /${"x".repeat(6_000)}`
+    const wires = [rig.connect(), rig.connect(), rig.connect("10.0.0.2")]
+    for (const wire of wires) wire.send(begun)
+    expect(wires.map(({ statuses }) => statuses)).toEqual([[], [503], []])
+    expect(wires[1]?.received).toContain('"written":"no"')
+    expect([wires[1]?.state, rig.metrics.closed]).toEqual(["shutdown", ["bytes"]])
+    expect(rig.connections.ahead.bytes).toBe(2 * begun.length)
+    for (const wire of wires) wire.send(" HTTP/1.1\r\nHost: h\r\n\r\n")
+    expect([rig.requests.length, rig.connections.ahead.bytes]).toEqual([2, 0])
+  })
+
+  test("a running request and a body have no limit here, because the route limits them", async () => {
+    const rig = new ConnectionRig()
+    const [running, sending] = [rig.connect(), rig.connect()]
+    running.send(get("/1"))
+    sending.send(`${post("/2", 10)}0`)
+    rig.at(1).request.body.receive(nothing)
+    rig.pass(1_000_000)
+    expect([running.state, sending.state]).toEqual(["open", "open"])
+  })
+
+  test("after the last answer, a client that does not close is cut off", async () => {
+    const rig = new ConnectionRig({ lingerMs: 2_000 })
+    const wire = rig.connect()
+    wire.send(get("/", "Connection: close\r\n"))
+    await rig.at(0).answer()
+    rig.pass(1_999)
+    expect(wire.state).toBe("shutdown")
+    rig.pass(1)
+    expect([wire.state, rig.metrics.open]).toEqual(["terminated", 0])
+  })
+})
+
+describe("a stream", () => {
+  /** A stream that the test writes. */
+  const controlled = () => {
+    const stream = new TransformStream<string | Uint8Array, string | Uint8Array>(undefined, undefined, {
+      highWaterMark: 0,
+    })
+    return { body: stream.readable, writer: stream.writable.getWriter() }
+  }
+
+  test("is sent in chunks as it comes, and the next request follows its end", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    wire.send(get("/1") + get("/2"))
+    const { body, writer } = controlled()
+    await rig.at(0).answer({ body })
+    await turn()
+    expect(wire.received).toContain("transfer-encoding: chunked\r\n")
+    expect(wire.received).not.toContain("content-length")
+    await writer.write("h\u00e9llo")
+    await turn()
+    expect(wire.received).toEndWith("\r\n\r\n6\r\nh\u00e9llo\r\n")
+    await writer.write(Buffer.from("bytes"))
+    await turn()
+    expect(wire.received).toEndWith("5\r\nbytes\r\n")
+    expect(rig.requests.length).toBe(1)
+    await writer.close()
+    await turn()
+    await rig.at(1).answer()
+    expect(wire.received).toContain("5\r\nbytes\r\n0\r\n\r\nHTTP/1.1 200 OK")
+  })
+
+  test("waits while the client does not read", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    let made = 0
+    async function* parts() {
+      for (; made < 10; made++) yield "x".repeat(20_000)
+    }
+    wire.room = 100
+    wire.send(get("/1"))
+    await rig.at(0).answer({ body: parts() })
+    await turn()
+    expect(made).toBe(0)
+    wire.read(21_000)
+    await turn()
+    expect(made).toBe(1)
+    wire.read()
+    await turn()
+    await turn()
+    expect(made).toBe(10)
+    expect(wire.received).toEndWith("0\r\n\r\n")
+  })
+
+  test("learns that the client has gone, or that it will send nothing more", async () => {
+    for (const event of ["onClose", "onEnd"] as const) {
+      const rig = new ConnectionRig()
+      const wire = rig.connect()
+      wire.send(get("/1"))
+      const { signal } = rig.at(0).request
+      const isOver = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()))
+      let isFinished = false
+      async function* parts() {
+        try {
+          yield "first"
+          await isOver
+          yield "last"
+        } finally {
+          isFinished = true
+        }
+      }
+      await rig.at(0).answer({ body: parts() })
+      await turn()
+      expect(isFinished).toBe(false)
+      wire.events?.[event]()
+      await turn()
+      await turn()
+      expect([event, signal.aborted, isFinished, rig.metrics.open]).toEqual([event, true, true, 0])
+    }
+  })
+
+  test("that fails is cut off, so that nobody takes it for whole", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    wire.send(get("/1"))
+    async function* parts() {
+      yield "first"
+      throw new Error("broken")
+    }
+    await rig.at(0).answer({ body: parts() })
+    await turn()
+    expect([wire.state, wire.received.endsWith("0\r\n\r\n"), rig.defects]).toEqual([
+      "terminated",
+      false,
+      [new Error("broken")],
+    ])
+  })
+
+  test("to HTTP/1.0 ends with the connection", async () => {
+    const rig = new ConnectionRig()
+    const wire = rig.connect()
+    wire.send("GET / HTTP/1.0\r\n\r\n")
+    async function* parts() {
+      yield "first"
+      yield "second"
+    }
+    await rig.at(0).answer({ body: parts() })
+    await turn()
+    expect(wire.received).toEndWith("\r\n\r\nfirstsecond")
+    expect(wire.received).not.toContain("chunked")
+    expect(wire.state).toBe("shutdown")
+  })
+})
