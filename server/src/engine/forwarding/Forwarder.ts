@@ -61,6 +61,8 @@ const callWithinMs = 2_000
 export const answerWithinMs = 5_000
 /** Longer than a handover takes: only a shard that stays free for this long has no owner. */
 const freeForMs = 500
+/** The same for a write that only an owner can decide. Waiting longer costs nothing: the caller would be refused. */
+const ownerAwaitedMs = 2_500
 const firstPauseMs = 20
 const longestPauseMs = 200
 const refreshWithinMs = 500
@@ -205,7 +207,8 @@ export class Forwarder {
     if (owner === undefined) {
       carried.refusedBy = undefined
       carried.freeSinceNanos ??= this.#now()
-      if (this.#now() - carried.freeSinceNanos < nanos(freeForMs)) this.#again(carried)
+      const awaitedMs = carried.outgoing.kind === "put" ? freeForMs : ownerAwaitedMs
+      if (this.#now() - carried.freeSinceNanos < nanos(awaitedMs)) this.#again(carried)
       else this.#doWithoutOwner(carried)
       return
     }
