@@ -31,6 +31,7 @@
 //    and that are still stored at the place that the index names. Pruning removes a life's words with the life or
 //    later.
 import { Context, type Effect } from "effect"
+import type { Buckets } from "../domain/bucketOf.ts"
 import type { Known, Tally } from "../domain/Decision.ts"
 import type {
   Attempt,
@@ -197,6 +198,15 @@ export class ShardStorage extends Context.Service<
      * How many rows the scans would find together, up to the limit. Without this function, the store scans the rows.
      */
     readonly count?: (scans: ReadonlyArray<Scan>, limit: number) => Effect.Effect<number, StoreError>
+    /**
+     * How many rows the scans would find together in each bucket, or `undefined` if they would find more rows than the
+     * limit. The scans are by time, and within the span of the buckets. Without this function, the store scans the rows.
+     */
+    readonly countByTime?: (
+      scans: ReadonlyArray<Scan>,
+      buckets: Buckets,
+      limit: number,
+    ) => Effect.Effect<ReadonlyArray<number> | undefined, StoreError>
     /**
      * The names of namespaces that have pending timers, history or dead letters, in order, without those that begin
      * with `_`.

@@ -128,11 +128,14 @@ const counting = Effect.fnUntraced(function* (storage: Storage, query: CountQuer
 })
 
 const bucketing = Effect.fnUntraced(function* (storage: Storage, query: HistogramQuery) {
-  const walk = new HistogramWalk(query)
+  const { countByTime } = storage
+  const walk = new HistogramWalk(query, countByTime !== undefined)
   for (let slices = 0; ; slices++) {
     const step = walk.step()
     if (step.kind === "done") return walk.result
     if (slices > 0) yield* Effect.yieldNow
-    walk.scanned(yield* storage.scan(step.scans), step.scans)
+    if (step.kind === "count" && countByTime !== undefined)
+      walk.counted(yield* countByTime(step.scans, step.buckets, step.limit))
+    else walk.scanned(yield* storage.scan(step.scans), step.scans)
   }
 }) satisfies (...args: never) => Effect.Effect<CountedBuckets, StoreError>

@@ -1,10 +1,11 @@
-// Counts rows by time in steps, like a list. The rows come in the order of their times, so that a walk that stops at its
-// limit has complete counts up to an instant.
-import { bucketOf } from "../domain/bucketOf.ts"
+// Counts rows by time in steps, like a list. If the scans find only matches, and not too many, the storage counts them.
+// Otherwise the rows are scanned and filtered here. They come in the order of their times, so that a walk that stops at
+// its limit has complete counts up to an instant.
+import { type Buckets, bucketOf } from "../domain/bucketOf.ts"
 import type { Scan, ScannedHead } from "../ports/ShardStorage.ts"
 import type { CountedBuckets, HistogramQuery } from "../ports/TimerStore.ts"
 import { LaneMerge } from "./LaneMerge.ts"
-import { lanesOf } from "./ListLane.ts"
+import { canBeUnindexed, type ListLane, lanesOf } from "./ListLane.ts"
 import { isById, mostRowsCounted, mostRowsExamined } from "./ListOrder.ts"
 import { sliceRowsOf } from "./ListWalk.ts"
 import { isUnindexed, rowMatches } from "./rowMatches.ts"
@@ -12,30 +13,57 @@ import { isUnindexed, rowMatches } from "./rowMatches.ts"
 /** How many rows of each lane are read at first. Many lanes have few rows, and a lane doubles this each time. */
 const firstRows = 50
 
+/** How many rows a storage counts at once. It takes about 20 ms. */
+export const mostCountedAtOnce = 50_000
+
 type HistogramStep =
+  | {
+      readonly kind: "count"
+      readonly scans: ReadonlyArray<Scan>
+      readonly buckets: Buckets
+      readonly limit: number
+    }
   | { readonly kind: "scan"; readonly scans: ReadonlyArray<Scan> }
   | { readonly kind: "done" }
 
 export class HistogramWalk {
   readonly #query: HistogramQuery
   readonly #merge: LaneMerge
-  readonly #counts: Array<number>
+  #counts: Array<number>
   readonly #sliceRows: number
   readonly #mostExamined: number
+  /** The scans of the lanes, if the storage may count their rows. */
+  #countable: ReadonlyArray<Scan> | undefined
   #examined = 0
   #stoppedAtMs: number | undefined
+  #isCounted = false
 
-  constructor(query: HistogramQuery) {
+  constructor(query: HistogramQuery, canCount: boolean) {
     this.#query = query
-    this.#merge = new LaneMerge(lanesOf(query, { isDescending: false, rows: firstRows }), false)
+    const lanes = lanesOf(query, { isDescending: false, rows: firstRows })
+    this.#countable = canCount && isCountable(query, lanes) ? lanes.map(({ whole }) => whole) : undefined
+    this.#merge = new LaneMerge(lanes, false)
     this.#counts = new Array<number>(query.buckets).fill(0)
     this.#sliceRows = sliceRowsOf(query)
     this.#mostExamined = isUnindexed(query) ? mostRowsExamined : mostRowsCounted
   }
 
   step(): HistogramStep {
-    if (this.#stoppedAtMs !== undefined || !this.#merge.mustScan) return { kind: "done" }
+    if (this.#isCounted || this.#stoppedAtMs !== undefined || !this.#merge.mustScan) return { kind: "done" }
+    if (this.#countable !== undefined) {
+      const scans = this.#countable.map((scan) => ({ ...scan, limit: mostCountedAtOnce + 1 }))
+      return { kind: "count", scans, buckets: bucketsOf(this.#query), limit: mostCountedAtOnce }
+    }
     return { kind: "scan", scans: this.#merge.scans(this.#sliceRows, this.#sliceRows) }
+  }
+
+  /** `undefined` if there are too many rows to count them at once. */
+  counted(counts: ReadonlyArray<number> | undefined): void {
+    this.#countable = undefined
+    if (counts === undefined) return
+    this.#counts = [...counts]
+    this.#examined = counts.reduce((sum, count) => sum + count, 0)
+    this.#isCounted = true
   }
 
   scanned(pages: ReadonlyArray<ReadonlyArray<ScannedHead>>, asked: ReadonlyArray<Scan>): void {
@@ -63,8 +91,17 @@ export class HistogramWalk {
   }
 
   #count(atMs: number): void {
-    const { inclusiveFromMs: from, exclusiveUntilMs: until, buckets } = this.#query
-    const bucket = bucketOf(atMs, { from, until, buckets })
+    const bucket = bucketOf(atMs, bucketsOf(this.#query))
     this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1
   }
 }
+
+const bucketsOf = ({ inclusiveFromMs: from, exclusiveUntilMs: until, buckets }: HistogramQuery): Buckets => ({
+  from,
+  until,
+  buckets,
+})
+
+/** Whether the scans find only matches, by time. */
+const isCountable = (query: HistogramQuery, lanes: ReadonlyArray<ListLane>): boolean =>
+  !isById(query) && !canBeUnindexed(query) && lanes.every(({ isExact }) => isExact)

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test"
 import type { Scan, ScannedHead } from "../../src/ports/ShardStorage.ts"
 import type { HistogramQuery } from "../../src/ports/TimerStore.ts"
-import { HistogramWalk } from "../../src/stores/HistogramWalk.ts"
+import { HistogramWalk, mostCountedAtOnce } from "../../src/stores/HistogramWalk.ts"
 import { mostRowsCounted, mostRowsExamined } from "../../src/stores/ListOrder.ts"
 
 const rowsInSlice = 1_000
@@ -27,7 +27,7 @@ const pageOf = (scan: Scan, rows: number): ReadonlyArray<ScannedHead> => {
 }
 
 const walked = (query: HistogramQuery, rows: number) => {
-  const walk = new HistogramWalk(query)
+  const walk = new HistogramWalk(query, false)
   let slices = 0
   for (let step = walk.step(); step.kind === "scan"; step = walk.step()) {
     const pages = step.scans.map((scan) => pageOf(scan, rows))
@@ -81,4 +81,23 @@ test("the buckets of a span that they do not divide evenly differ by at most one
   const { counts } = walked({ ...query, exclusiveUntilMs: 1_000, buckets: 7 }, 2_000)
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1_000)
   expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1)
+})
+
+test("a storage that can count does so if the scans find only matches, and the rows are scanned if there are too many", () => {
+  const walk = new HistogramWalk(query, true)
+  const step = walk.step()
+  if (step.kind !== "count") throw new Error("the storage is not asked to count")
+  expect(step).toMatchObject({ buckets: { from: 0, until: 400_000, buckets: 4 }, limit: mostCountedAtOnce })
+  walk.counted([1, 2, 3, 4])
+  expect(walk.step()).toEqual({ kind: "done" })
+  expect(walk.result).toEqual({ counts: [1, 2, 3, 4], examined: 10, capped: false })
+
+  const many = new HistogramWalk(query, true)
+  many.step()
+  many.counted(undefined)
+  expect(many.step().kind).toBe("scan")
+
+  for (const filter of [{ host: "h.test" }, { idPrefix: "t" }] as const) {
+    expect(new HistogramWalk({ ...query, ...filter }, true).step().kind).toBe("scan")
+  }
 })

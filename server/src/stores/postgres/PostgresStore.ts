@@ -41,7 +41,7 @@ import {
 import { lookAt } from "./looks.ts"
 import { readNames } from "./namespaceNames.ts"
 import { OpenFailure, openDatabase } from "./openDatabase.ts"
-import { readCount, readDue, readHeads, readScan, readTally } from "./Reader.ts"
+import { readCount, readCountByTime, readDue, readHeads, readScan, readTally } from "./Reader.ts"
 
 export interface PostgresStoreOptions {
   /** postgres://user:password@host:5432/database?schema=punctual */
@@ -188,6 +188,8 @@ const storageOver = (
     dueHeads: (query) => calls.again(reads, (sql) => readHeads(sql, query)),
     scan: (scans) => calls.again(reads, (sql) => readScan(sql, scans)),
     count: (scans, limit) => calls.again(reads, (sql) => readCount(sql, scans, limit)),
+    countByTime: (scans, buckets, limit) =>
+      calls.again(reads, (sql) => readCountByTime(sql, scans, buckets, limit)),
     namespaces: (exclusiveAfter, limit) => calls.again(reads, (sql) => readNames(sql, exclusiveAfter, limit)),
     prune: (exclusiveBeforeMs, limit) => calls.once(writes, (sql) => prune(sql, exclusiveBeforeMs, limit)),
     tally: calls.again(reads, readTally),

@@ -1,11 +1,12 @@
 // The reads of the port. They wait for no lock. A read of due timers is one statement, so it sees one instant. A scan or
 // count of several lanes needs one statement for each shape of a lane, so its lanes can differ by a few instants.
+import type { Buckets } from "../../domain/bucketOf.ts"
 import { emptyTally, type Tally } from "../../domain/Decision.ts"
 import type { TimerHead } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead } from "../../ports/ShardStorage.ts"
 import type { DuePage, DueQuery } from "../../ports/TimerStore.ts"
 import { type HeadRow, headOf, type KeyRow, keyOfRow, type TimerRow, timerOf } from "./rows.ts"
-import { countGroups, type ScannedRow, scanGroups, scannedHead, scanSql } from "./scans.ts"
+import { bucketGroups, countGroups, type ScannedRow, scanGroups, scannedHead, scanSql } from "./scans.ts"
 import { readerSql } from "./statements.ts"
 
 interface Payload {
@@ -61,6 +62,31 @@ export const readCount = async (sql: Bun.SQL, scans: ReadonlyArray<Scan>, limit:
     count += rows[0]?.count ?? 0
   }
   return count
+}
+
+export const readCountByTime = async (
+  sql: Bun.SQL,
+  scans: ReadonlyArray<Scan>,
+  { from, until, buckets }: Buckets,
+  limit: number,
+): Promise<ReadonlyArray<number> | undefined> => {
+  const counts = new Array<number>(buckets).fill(0)
+  let rows = 0
+  for (const { text, columns } of bucketGroups(scans)) {
+    const found: ReadonlyArray<{ readonly bucket: number; readonly count: number }> = await sql.unsafe(text, [
+      ...columns,
+      limit + 1 - rows,
+      from,
+      buckets,
+      until - from,
+    ])
+    for (const { bucket, count } of found) {
+      counts[bucket] = (counts[bucket] ?? 0) + count
+      rows += count
+    }
+    if (rows > limit) return undefined
+  }
+  return counts
 }
 
 export const readTally = async (sql: Bun.SQL): Promise<Tally> => {

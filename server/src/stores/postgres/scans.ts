@@ -123,6 +123,21 @@ export const countGroups = (scans: ReadonlyArray<Scan>): ReadonlyArray<ScanGroup
       SELECT FROM ${lanes} CROSS JOIN LATERAL (${rows}) AS p LIMIT $${last + 1}::integer) AS counted`,
   )
 
+/** The number of each bucket that has rows, and how many. The last parameters are limit, from, buckets and span. */
+export const bucketGroups = (scans: ReadonlyArray<Scan>): ReadonlyArray<ScanGroup> =>
+  groupsOf(
+    scans,
+    (scan, bind) => selectSql(`${timeOf(scan)} AS at`, scan, bind),
+    (
+      lanes,
+      rows,
+      last,
+    ) => `SELECT ((at - $${last + 2}::bigint) * $${last + 3}::bigint / $${last + 4}::bigint)::integer AS bucket,
+        count(*)::float8 AS count FROM (
+      SELECT p.at FROM ${lanes} CROSS JOIN LATERAL (${rows}) AS p LIMIT $${last + 1}::integer) AS counted
+      GROUP BY bucket`,
+  )
+
 const groupsOf = (
   scans: ReadonlyArray<Scan>,
   oneSql: (scan: Scan, bind: Bind) => string,
@@ -205,9 +220,12 @@ const directionOf = ({ isDescending }: Scan): string => (isDescending ? "DESC" :
 /** Reserved names begin with _, and ` is the character after it. */
 const unreserved = "(r.namespace < '_' OR r.namespace >= '`')"
 
+const timeOf = ({ order }: Scan): string =>
+  order === "word" ? "l.at" : order === "due" ? "r.fire_at" : "r.finished_at"
+
 const rangeOf = (scan: Scan, { place }: Walk, bind: Bind): ReadonlyArray<string> => {
   const isByWord = scan.order === "word"
-  const time = isByWord ? "l.at" : scan.order === "due" ? "r.fire_at" : "r.finished_at"
+  const time = timeOf(scan)
   // The index of pending timers by due time uses this name of the order; see migrations/0007-schema.sql.
   const namespace = scan.order === "due" ? 'r.namespace COLLATE "POSIX"' : `${isByWord ? "l" : "r"}.namespace`
   const conditions =

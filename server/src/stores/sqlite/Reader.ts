@@ -2,6 +2,7 @@
 // returned as packs, written directly from the rows. Lists and counts run in slices, so that reads of due timers do not
 // wait for all of their statements.
 import type { Database, Statement } from "bun:sqlite"
+import type { Buckets } from "../../domain/bucketOf.ts"
 import { emptyTally, type Known, type Tally } from "../../domain/Decision.ts"
 import type { TimerKey } from "../../domain/Timer.ts"
 import type { NamedLife } from "../../domain/WriteItem.ts"
@@ -23,7 +24,7 @@ import type { DuePack, WalkedPack } from "./calls.ts"
 import type { Lookup } from "./Lookup.ts"
 import { type Field, type Pack, PackWriter } from "./Pack.ts"
 import { bytesOfUuid, dashed } from "./rows.ts"
-import { countSql, scannedHead, scanSql } from "./scans.ts"
+import { bucketsSql, countSql, scannedHead, scanSql } from "./scans.ts"
 import { readerSql } from "./statements.ts"
 import { writeHead, writeLife, writeTimer } from "./timerWire.ts"
 
@@ -34,6 +35,8 @@ export const mostInSlice = { statements: 250, rows: 1_000 } as const
 
 /** Counting reads only an index: this many counted rows take about as long as one row that is read. */
 const countedPerRow = 20
+/** The same for rows that are counted by time. */
+const bucketedPerRow = 10
 
 /** Work that stops after each slice. */
 export type Sliced<A> = Generator<void, A>
@@ -105,7 +108,7 @@ export class Reader {
   }
 
   histogram(query: HistogramQuery): Sliced<CountedBuckets> {
-    return this.#inSlices(this.#histogram(new HistogramWalk(query)))
+    return this.#inSlices(this.#histogram(new HistogramWalk(query, true)))
   }
 
   scan(scans: ReadonlyArray<Scan>): ReadonlyArray<ReadonlyArray<ScannedHead>> {
@@ -150,7 +153,8 @@ export class Reader {
     for (;;) {
       const step = walk.step()
       if (step.kind === "done") return walk.result
-      walk.scanned(yield* this.#scan(step.scans), step.scans)
+      if (step.kind === "scan") walk.scanned(yield* this.#scan(step.scans), step.scans)
+      else walk.counted(yield* this.#countByTime(step.scans, step.buckets, step.limit))
     }
   }
 
@@ -184,6 +188,27 @@ export class Reader {
       yield counted / countedPerRow
     }
     return rows
+  }
+
+  *#countByTime(
+    scans: ReadonlyArray<Scan>,
+    buckets: Buckets,
+    limit: number,
+  ): Statements<ReadonlyArray<number> | undefined> {
+    const counts = new Array<number>(buckets.buckets).fill(0)
+    let rows = 0
+    for (const scan of scans) {
+      const { text, values } = bucketsSql({ ...scan, limit: limit + 1 - rows }, buckets)
+      let counted = 0
+      for (const [bucket, count] of this.#query(text).values(...values) as Array<[number, number]>) {
+        counts[bucket] = (counts[bucket] ?? 0) + count
+        counted += count
+      }
+      rows += counted
+      if (rows > limit) return undefined
+      yield counted / bucketedPerRow
+    }
+    return counts
   }
 
   /** Each slice sees one instant. A later slice sees what was committed in the meantime. */

@@ -1,4 +1,5 @@
 // Scans as statements. Each follows one index, so that a page can stop anywhere and continue later.
+import type { Buckets } from "../../domain/bucketOf.ts"
 import type { FinishedState } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
 import { tagsOfHead } from "../addedValues.ts"
@@ -96,6 +97,16 @@ export const countSql = (scan: Scan): ScanText => {
   const { conditions, values } = rangeOf(scan, walk)
   const text = `SELECT count(*) FROM (SELECT 1 FROM ${walk.from}
     WHERE ${conditions.join(" AND ")} LIMIT ?${values.push(scan.limit)})`
+  return { text, values }
+}
+
+/** Selects rows of (number of the bucket, how many rows are in it), for the buckets that have any. */
+export const bucketsSql = (scan: Scan, { from, until, buckets }: Buckets): ScanText => {
+  const walk = walkOf(scan)
+  const { conditions, values } = rangeOf(scan, walk)
+  const rows = `SELECT ${walk.time} AS at FROM ${walk.from} WHERE ${conditions.join(" AND ")} LIMIT ?${values.push(scan.limit)}`
+  const [start, many, span] = [from, buckets, until - from].map((value) => `?${values.push(value)}`)
+  const text = `SELECT (at - ${start}) * ${many} / ${span} AS bucket, count(*) FROM (${rows}) GROUP BY bucket`
   return { text, values }
 }
 
