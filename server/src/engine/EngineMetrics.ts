@@ -15,28 +15,12 @@ export type ForwardedResult = "answered" | "inserted" | "refused" | "unknown"
 
 const seconds = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
-const commandsReceived = Metric.counter("timer_commands_received_total", {
-  description: "Creates, updates, cancels, schedules, replays and discards that reached the engine",
-  incremental: true,
-})
 const schedulesProcessed = Metric.counter("timer_schedules_processed_total", {
   description: "Attempts that ended and were settled",
   incremental: true,
 })
-const deliveries = Metric.counter("timer_deliveries_total", {
-  description: "Attempts by outcome",
-  incremental: true,
-})
-const forwardedRequests = Metric.counter("timer_forwarded_requests_total", {
-  description: "Writes for shards that another node owns, by result",
-  incremental: true,
-})
 const sweepRescued = Metric.counter("timer_sweep_rescued_total", {
   description: "Due timers that no window held and the sweep found; 0 on a healthy node",
-  incremental: true,
-})
-const ownershipChanges = Metric.counter("timer_ownership_changes_total", {
-  description: "Shards that this process claimed, handed to another or lost to one",
   incremental: true,
 })
 const fencedWrites = Metric.counter("timer_fenced_writes_total", {
@@ -103,47 +87,72 @@ const gauges = {
   ownedShards: Metric.gauge("timer_owned_shards", { description: "Shards this process fires" }),
 } as const
 
-const storeUnreadable = Metric.gauge("timer_store_unreadable", {
-  description:
-    "Rows that cannot be read and are set aside, as far as this node has seen them; punctual doctor names all",
-})
-const loopAge = Metric.gauge("timer_loop_progress_age_seconds", {
-  description: "Time since a loop last made progress",
-})
-
 export type GaugeName = keyof typeof gauges
 
-/** `Object.fromEntries` widens the keys to `string`; this keeps the given names in the type. */
-const labelled = <Names extends string, Input, State>(
-  metric: Metric.Metric<Input, State>,
-  label: string,
+/**
+ * One metric for each value of a label. Each is made with its label: `Metric.withAttributes` would build the label anew
+ * with every update, and some of these are updated with every attempt. `Object.fromEntries` widens the keys to `string`;
+ * the cast keeps the given names in the type.
+ */
+const labelled = <Names extends string, Made>(
   names: ReadonlyArray<Names>,
+  label: string,
+  make: (attributes: { readonly [label: string]: string }) => Made,
 ) =>
-  Object.fromEntries(
-    names.map((name) => [name, Metric.withAttributes(metric, { [label]: name })]),
-  ) as unknown as { readonly [name in Names]: Metric.Metric<Input, State> }
+  Object.fromEntries(names.map((name) => [name, make({ [label]: name })])) as unknown as {
+    readonly [name in Names]: Made
+  }
 
-const byCommand = labelled(commandsReceived, "command", [
-  "create",
-  "update",
-  "cancel",
-  "schedule",
-  "replay",
-  "discard",
-])
-const byOutcome = labelled(deliveries, "outcome", [
-  "delivered",
-  "rearmed",
-  "retry",
-  "dead",
-  "dropped",
-  "superseded",
-  "abandoned",
-])
-const byChange = labelled(ownershipChanges, "change", ["claimed", "handedOver", "lost"])
-const byLoop = labelled(loopAge, "loop", ["firing", "reading", "ownership", "committing", "forwarding"])
-const byUnreadable = labelled(storeUnreadable, "what", ["settings", "timers", "lives"])
-const byForwarded = labelled(forwardedRequests, "result", ["answered", "inserted", "refused", "unknown"])
+const byCommand = labelled(
+  ["create", "update", "cancel", "schedule", "replay", "discard"],
+  "command",
+  (attributes) =>
+    Metric.counter("timer_commands_received_total", {
+      description: "Creates, updates, cancels, schedules, replays and discards that reached the engine",
+      incremental: true,
+      attributes,
+    }),
+)
+const byOutcome = labelled(
+  ["delivered", "rearmed", "retry", "dead", "dropped", "superseded", "abandoned"],
+  "outcome",
+  (attributes) =>
+    Metric.counter("timer_deliveries_total", {
+      description: "Attempts by outcome",
+      incremental: true,
+      attributes,
+    }),
+)
+const byChange = labelled(["claimed", "handedOver", "lost"], "change", (attributes) =>
+  Metric.counter("timer_ownership_changes_total", {
+    description: "Shards that this process claimed, handed to another or lost to one",
+    incremental: true,
+    attributes,
+  }),
+)
+const byLoop = labelled(
+  ["firing", "reading", "ownership", "committing", "forwarding"],
+  "loop",
+  (attributes) =>
+    Metric.gauge("timer_loop_progress_age_seconds", {
+      description: "Time since a loop last made progress",
+      attributes,
+    }),
+)
+const byUnreadable = labelled(["settings", "timers", "lives"], "what", (attributes) =>
+  Metric.gauge("timer_store_unreadable", {
+    description:
+      "Rows that cannot be read and are set aside, as far as this node has seen them; punctual doctor names all",
+    attributes,
+  }),
+)
+const byForwarded = labelled(["answered", "inserted", "refused", "unknown"], "result", (attributes) =>
+  Metric.counter("timer_forwarded_requests_total", {
+    description: "Writes for shards that another node owns, by result",
+    incremental: true,
+    attributes,
+  }),
+)
 
 export class EngineMetrics {
   readonly #context: Context.Context<never>
