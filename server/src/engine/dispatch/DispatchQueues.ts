@@ -71,9 +71,20 @@ export class NamespaceQueue {
   postponing = 0
   /** One of its hosts has answered. */
   isKnown: boolean
+  #kept: HostQueue | undefined
 
   constructor(name: string, isKnown: boolean) {
     this.name = name
     this.isKnown = isKnown
+  }
+
+  /**
+   * Keeps this host, though it may be idle, and returns the one that is not kept any more. The attempts of a handler end
+   * at once, so without this a namespace with many due timers would make its host anew for each of them.
+   */
+  keep(host: HostQueue | undefined): HostQueue | undefined {
+    const before = this.#kept
+    this.#kept = host
+    return before === host ? undefined : before
   }
 }

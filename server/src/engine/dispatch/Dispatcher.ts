@@ -1,11 +1,11 @@
 // Decides which due timer's attempt starts next, and runs it.
 //
-// Namespaces are treated fairly: they take turns, one attempt each (NamespaceTurns.ts). The number of attempts in flight is limited in
-// total, per namespace, and per namespace and host. A namespace may have at most as many attempts as there are free
-// places, so that the next namespace finds room even if many attempts hang. If a host is full or its breaker is open,
-// its timers are parked, and timers for other hosts of the namespace continue. Within a namespace timers start in due
-// order. A paused namespace takes no turns until the terms change. Hosts that do not answer have slots of their own
-// (Slots.ts). Timers for hosts that the egress rules refuse wait without an attempt (RefusedTimers.ts).
+// Namespaces are treated fairly: they take turns, one attempt each (NamespaceTurns.ts). The number of attempts in
+// flight is limited in total, per namespace, and within it per host. A namespace may have at most as many attempts as
+// there are free places, so that the next namespace finds room even if many attempts hang. If a host is full or its
+// breaker is open, its timers are parked, and timers for other hosts of the namespace continue. Within a namespace
+// timers start in due order. A paused namespace takes no turns until the terms change. Hosts that do not answer have
+// their own slots (Slots.ts). Timers for hosts that egress rules refuse wait without an attempt (RefusedTimers.ts).
 import { Exit } from "effect"
 import { hostEvidenceOf, isAttempted } from "../../domain/Delivery.ts"
 import { hasExpired } from "../../domain/pausedTime.ts"
@@ -229,8 +229,7 @@ export class Dispatcher {
   }
 
   #hasRoom(): boolean {
-    const { limits } = this.#parts
-    return this.#slots.room > 0 && this.#unsettled < limits.unsettled
+    return this.#slots.room > 0 && this.#unsettled < this.#parts.limits.unsettled
   }
 
   #startNextOf(namespace: NamespaceQueue, most: number): boolean {
@@ -290,7 +289,7 @@ export class Dispatcher {
       home.window.noteStored()
       this.#pump()
     }
-    if (this.#hasExpired(entry)) {
+    if (timer.spec.expireAfterMs !== undefined && this.#hasExpired(entry)) {
       parts.expire(entry, onStored)
       this.#moveUp(namespace, entry)
       return
@@ -398,9 +397,8 @@ export class Dispatcher {
         // The namespace may have been forgotten too, because its only timer is the current entry.
         this.#namespaces.set(namespace.name, namespace)
       }
-      const { deliverers, limits } = this.#parts
-      const { presence, silentAfterMs } = deliverers.get(entry.timer.spec.target.type) ?? {}
-      host = new HostQueue(name, limits.breaker, {
+      const { presence, silentAfterMs } = this.#parts.deliverers.get(entry.timer.spec.target.type) ?? {}
+      host = new HostQueue(name, this.#parts.limits.breaker, {
         isThere: () => presence?.isThere(namespace.name) ?? true,
         silentAfterMs: this.#slots.silentAfterMs(silentAfterMs),
         standing: this.#slots.standings.of(namespace.name, name),
@@ -413,11 +411,19 @@ export class Dispatcher {
 
   /** Removes an idle host and an idle namespace, except for hosts whose failures must be remembered. */
   #tidy(namespace: NamespaceQueue, host: HostQueue | undefined): void {
-    if (host?.isIdle && host.breaker.isAtRest) this.#forgetHost(namespace, host)
-    if (namespace.ready.size > 0) return
+    if (namespace.ready.size > 0) {
+      if (host !== undefined) this.#forgetIfIdle(namespace, namespace.keep(host))
+      return
+    }
+    this.#forgetIfIdle(namespace, namespace.keep(undefined))
+    this.#forgetIfIdle(namespace, host)
     this.#turns.delete(namespace)
     this.#resting.delete(namespace)
     if (namespace.inFlight === 0 && namespace.hosts.size === 0) this.#namespaces.delete(namespace.name)
+  }
+
+  #forgetIfIdle(namespace: NamespaceQueue, host: HostQueue | undefined): void {
+    if (host?.isIdle && host.breaker.isAtRest) this.#forgetHost(namespace, host)
   }
 
   #forgetIdleHosts(): void {
@@ -428,7 +434,8 @@ export class Dispatcher {
   }
 
   #forgetHost(namespace: NamespaceQueue, host: HostQueue): void {
-    if (!namespace.hosts.delete(host.name)) return
+    if (namespace.hosts.get(host.name) !== host) return
+    namespace.hosts.delete(host.name)
     this.#open.forget(host)
     this.#absent.delete(host)
     this.#slots.waiters.forget(host)

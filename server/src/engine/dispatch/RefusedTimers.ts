@@ -121,6 +121,7 @@ export class RefusedTimers {
   }
 
   #noteAllowed(name: string): void {
+    if (this.#hosts.isIdle && this.#toPostpone.size === 0) return
     const { unpark } = this.#parts
     const queues = new Map(this.#hosts.noteAllowed(name))
     for (const [host, namespace] of this.#toPostpone) {
