@@ -2,6 +2,8 @@
 // test fails if its safeguard is removed from the engine.
 import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
+import { keyOfItem } from "../../src/domain/WriteItem.ts"
+import type { ShardBatch } from "../../src/ports/TimerStore.ts"
 import { applyTo } from "../../testkit/applyTo.ts"
 import { delivered, type EngineHarness, engineTest, refused } from "../../testkit/EngineHarness.ts"
 import { at } from "../../testkit/StoreFixture.ts"
@@ -107,6 +109,29 @@ describe("a write during a read", () => {
       yield* engine.advance(60_000)
       expect(engine.fires.slice(1).map((fire) => fire.at)).toEqual([dueAt])
       expect(yield* engine.rescued).toBe(0)
+    }),
+  )
+
+  engineTest("an outcome and a later write of its key never share a commit", { shards: 1 }, (engine) =>
+    Effect.gen(function* () {
+      const hanging = engine.hang()
+      yield* engine.create({ timerId: "a" })
+      yield* engine.still
+      const commits: Array<ReadonlyArray<string>> = []
+      const note = (batches: ReadonlyArray<ShardBatch>) => {
+        commits.push(batches.flatMap(({ items }) => items.map((item) => keyOfItem(item).timerId)))
+        return false
+      }
+      engine.faults.holdCall("write", { times: Number.POSITIVE_INFINITY, when: note })
+      const busy = engine.faults.holdCall("write", { when: isPut })
+      yield* Effect.forkChild(engine.create({ timerId: "b", inMs: 70_000 }))
+      yield* busy.reached
+      yield* hanging.end("a")
+      const replacing = yield* Effect.forkChild(engine.create({ timerId: "a", inMs: 70_000 }))
+      yield* engine.still
+      yield* busy.release
+      yield* Fiber.join(replacing)
+      expect(commits).toEqual([["b"], ["a"], ["a"]])
     }),
   )
 
