@@ -132,7 +132,7 @@ export type StartBulk = typeof StartBulk.Type
 const jobIdMessage = "must be the jobId of a job"
 
 const JobId = Schema.String.annotate({ message: jobIdMessage }).check(
-  Schema.isPattern(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, {
+  Schema.isPattern(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u, {
     message: jobIdMessage,
     description: "The id of a job.",
   }),

@@ -32,7 +32,7 @@ const fingerprintMessage = "must be the fingerprint of a secret, as /namespaces/
 /** So that a rotation needs only the new secret, because nobody can read the old one from the service. */
 const KeptSecret = Schema.Struct({
   fingerprint: Schema.String.annotate({ message: fingerprintMessage }).check(
-    Schema.isPattern(/^[0-9a-f]{16}$/, { message: fingerprintMessage }),
+    Schema.isPattern(/^[0-9a-f]{16}$/u, { message: fingerprintMessage }),
   ),
 }).annotate({
   identifier: "KeptSecret",

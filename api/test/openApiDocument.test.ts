@@ -210,6 +210,20 @@ describe("a pattern", () => {
       expect([none, pattern.test(none), parseInstant(none)]).toEqual([none, false, undefined])
   })
 
+  test("of the program is also in the document", () => {
+    const { GetBulk, KeptSecret, CreateTimer } = document.components.schemas
+    const traceparent = { $ref: "#/components/schemas/CreateTimer/properties/traceparent" }
+    expect(CreateTimer.properties.traceparent).toBeDefined()
+    for (const [schema, good, bad] of [
+      [GetBulk, { jobId: "01b8d832-8600-7000-8000-5d1f0c2ab9e4" }, { jobId: "" }],
+      [KeptSecret, { fingerprint: "0123456789abcdef" }, { fingerprint: "0123456789ABCDEF" }],
+      [traceparent, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "00-1"],
+    ] as const) {
+      expect(errorsOf(schema, good)).toEqual([])
+      expect(errorsOf(schema, bad)).not.toEqual([])
+    }
+  })
+
   test("of ids refuses control characters, as the service does", () => {
     const schema = document.components.schemas.GetTimer
     for (const timerId of ["a", "größe 1", "日本", "a\nb", "\u0000", "\u009f", ""]) {

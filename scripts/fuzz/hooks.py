@@ -18,6 +18,8 @@ UNSAYABLE = re.compile(
             r"^must be later than from|^must be whole minutes|^must be at least 5m|(minutes|hours) after from|^must give at most",
             # Only the service knows which cursors it has made.
             r"nextCursor of an earlier answer|cursor of an earlier page",
+            # Only the service knows which secrets a namespace has.
+            r"^is not the fingerprint of a secret of this namespace",
             # The pattern of a call does not list the audited calls.
             r"^must be an audited call",
             # The limit of ids and tags is in bytes, and JSON Schema counts characters.
@@ -28,10 +30,10 @@ UNSAYABLE = re.compile(
             r"\bURL\b|visible ASCII|host name|^must be a host such as",
             r"cannot be delivered by this service",
             r"^must be whsec_|same as the first secret",
-            r"^must be a W3C traceparent",
             # These rules compare several fields.
             r"is only for dead letters and cancelled timers",
             r'^must be pending or dead with namespaces',
+            r'^concerns the whole service, so namespaces must be \["\*"\]',
             # Only the service knows how many namespaces a prefix matches.
             r"prefixes? match",
             r"headers?\b",
