@@ -19,6 +19,8 @@ export type AttackTerms = { readonly url: string } & (
     }
   /** One namespace with many overdue timers for one hanging endpoint. They exist before the attack begins. */
   | { readonly kind: "backlog"; readonly timers: number }
+  /** New namespaces with one timer each, all due at the same instant, for an endpoint that refuses connections. */
+  | { readonly kind: "crowd"; readonly namespaces: number; readonly dueInMs: number }
   | { readonly kind: "unfinishedBodies"; readonly connections: number }
   /** Large bodies that stop before their end. Together they have more bytes than the service holds for bodies. */
   | { readonly kind: "heldBodies"; readonly connections: number; readonly bytes: number }

@@ -29,6 +29,7 @@ export const scenes = (isQuick: boolean): ReadonlyArray<Scene> => {
   const size = (full: number, quick: number) => (isQuick ? quick : full)
   const bytes = size(15_500_000, 500_000)
   const backlog: Scene["attack"] = { kind: "backlog", timers: size(200_000, 1_000) }
+  const crowd = size(30_000, 300)
   const slowNames = { kind: "slowNames", names: size(100, 10) } as const
   const connections = Math.min(size(5_000, 100), openFilesMax() - filesOtherwise)
   return [
@@ -52,6 +53,10 @@ export const scenes = (isQuick: boolean): ReadonlyArray<Scene> => {
       hasSlowDns: true,
     },
     ...hangingScenes(size(400, 20)),
+    {
+      name: `crowd: ${count(crowd)} new namespaces with a timer each, due at one instant`,
+      attack: { kind: "crowd", namespaces: crowd, dueInMs: size(5_000, 100) },
+    },
     {
       name: `connections: ${count(connections)} with unfinished bodies`,
       attack: { kind: "unfinishedBodies", connections },

@@ -8,6 +8,8 @@ import type { HangingEndpoints } from "./HangingEndpoints.ts"
 const perCall = 1_000
 const namesAgainAfterMs = 2_000
 const newEveryMs = 100
+/** Nothing listens there. */
+const refusing = "http://127.66.0.1:9/"
 
 /** All names at once, and all of them again every two seconds. */
 export const createSlowNames = (url: string, names: number, tally: Tally): void => {
@@ -61,6 +63,27 @@ export const createBacklog = async (
         namespace: "hog",
         executeAt,
         callbackUrl: endpoint,
+      })),
+      tally,
+    )
+  }
+}
+
+/** One timer in each of many new namespaces. Resolves when all of them are stored. */
+export const createCrowd = async (
+  url: string,
+  namespaces: number,
+  dueAtMs: number,
+  tally: Tally,
+): Promise<void> => {
+  const executeAt = new Date(dueAtMs).toISOString()
+  for (let created = 0; created < namespaces; created += perCall) {
+    await createAll(
+      url,
+      Array.from({ length: Math.min(perCall, namespaces - created) }, (_, index) => ({
+        namespace: `crowd-${created + index}`,
+        executeAt,
+        callbackUrl: refusing,
       })),
       tally,
     )

@@ -11,7 +11,7 @@ import {
   sendSlowHeaders,
   sendUnfinishedBodies,
 } from "./attackConnections.ts"
-import { createBacklog, createHanging, createLarge, createSlowNames } from "./attackTimers.ts"
+import { createBacklog, createCrowd, createHanging, createLarge, createSlowNames } from "./attackTimers.ts"
 import { hostileBody } from "./bodies.ts"
 import { HangingEndpoints } from "./HangingEndpoints.ts"
 
@@ -32,6 +32,8 @@ const prepared = async (terms: AttackTerms, tally: Tally): Promise<() => void> =
     case "backlog":
       await createBacklog(url, new HangingEndpoints(tally), terms.timers, tally)
       return () => {}
+    case "crowd":
+      return () => void createCrowd(url, terms.namespaces, Date.now() + terms.dueInMs, tally)
     case "unfinishedBodies":
       return () => sendUnfinishedBodies({ url, connections: terms.connections, tally })
     case "heldBodies":

@@ -40,6 +40,7 @@ import type { ClusterState } from "./ownership/ClusterView.ts"
 import { defaultLeaseTimes } from "./ownership/LeaseHolder.ts"
 import { Ownership, type OwnershipOptions } from "./ownership/Ownership.ts"
 import { underManualClock } from "./underManualClock.ts"
+import { DuePace } from "./window/DuePace.ts"
 import { SetAside } from "./window/SetAside.ts"
 import { ShardLoop } from "./window/ShardLoop.ts"
 import type { WindowLimits } from "./window/Window.ts"
@@ -288,7 +289,7 @@ const makeDispatcher = Effect.fnUntraced(function* (
     events,
     activity,
     run,
-    soon: (task) => void runFork(Effect.andThen(Effect.yieldNow, Effect.sync(task))),
+    soon: soonBy(runFork),
     onRefused: (host, detail, nowMs) => {
       for (const line of warnings.linesFor(host, detail, nowMs)) runFork(Effect.logWarning(line))
     },
@@ -317,6 +318,12 @@ const makeDispatcher = Effect.fnUntraced(function* (
   return dispatcher
 })
 
+/** Calls a task when the thread has done other work that waits. */
+const soonBy =
+  (runFork: Parts["runFork"]) =>
+  (task: () => void): void =>
+    void runFork(Effect.andThen(Effect.yieldNow, Effect.sync(task)))
+
 /** The shards that this node fires, each with its loop. Owned shards share the limits of the window. */
 const makeOwnership = Effect.fnUntraced(function* (
   parts: Counting<Parts>,
@@ -329,12 +336,14 @@ const makeOwnership = Effect.fnUntraced(function* (
     const owners = Math.max(1, ownership.ownedCount)
     return { ...window, timers: Math.floor(window.timers / owners), bytes: Math.floor(window.bytes / owners) }
   }
+  const duePace = new DuePace(soonBy(parts.runFork))
   const ownership: Ownership = new Ownership(options.ownership, {
     ...parts,
     makeLoop: (lease, trustedUntilNanos) =>
       new ShardLoop(lease, trustedUntilNanos, share(), {
         ...parts,
         dispatcher,
+        duePace,
         pollingIntervalMs: options.pollingIntervalMs,
         page: options.window.page,
         onTurn: () => notes.turn(),

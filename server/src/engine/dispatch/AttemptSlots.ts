@@ -1,7 +1,7 @@
 // Gives each attempt a slot that fits what is known about its host, and learns from the end of the attempt (Slots.ts).
 import type { HostEvidence } from "../../domain/Delivery.ts"
 import type { HostQueue, NamespaceQueue } from "./DispatchQueues.ts"
-import { HostStandings } from "./HostStandings.ts"
+import { HostStandings, type Standing } from "./HostStandings.ts"
 import { type Slot, type SlotClass, type SlotLimits, Slots, type SlotUse, slotClassOf } from "./Slots.ts"
 import { looksAtMost, SlotWaiters } from "./SlotWaiters.ts"
 
@@ -58,10 +58,9 @@ export class AttemptSlots {
   release(namespace: NamespaceQueue, host: HostQueue, slot: Slot, evidence: HostEvidence): void {
     this.#slots.release(slot)
     if (slot.isSilent) host.silentInFlight--
-    if (slot.silentAtMs === Number.POSITIVE_INFINITY || evidence === "nothing") return
+    if (evidence === "nothing") return
     const isSilent = slot.isSilent || this.#nowMs() >= slot.silentAtMs
-    // A failure that came promptly is an answer: only silence holds slots. Failures are the concern of breakers.
-    const standing = isSilent ? "silent" : evidence === "timedOut" ? "unknown" : "answers"
+    const standing = isSilent ? "silent" : standingAfter(evidence, host.lastStanding)
     if (standing === "answers") namespace.isKnown = true
     if (standing === host.lastStanding) return
     host.lastStanding = standing
@@ -86,6 +85,12 @@ export class AttemptSlots {
   releaseWaiters(release: (host: HostQueue, namespace: NamespaceQueue) => void): void {
     this.waiters.releaseAll(this.#slots, release)
   }
+}
+
+/** A failure that came promptly is an answer: only silence holds slots. Failures are the concern of breakers. */
+const standingAfter = (evidence: HostEvidence, last: Standing): Standing => {
+  if (evidence === "timedOut") return "unknown"
+  return evidence === "failed" && last !== "answers" ? "fails" : "answers"
 }
 
 const firstOf = (namespaces: Iterable<NamespaceQueue>): ReadonlyArray<SlotUse> => {

@@ -22,12 +22,7 @@ import { NamespaceTurns } from "./NamespaceTurns.ts"
 import { OpenBreakers } from "./OpenBreakers.ts"
 import { RefusedTimers } from "./RefusedTimers.ts"
 import type { SlotClass } from "./Slots.ts"
-
-/**
- * The most attempts to start before the thread does other work. One takes up to 0.1 ms. A commit may store the outcomes
- * of a thousand attempts, and each of them makes room for another, so this is not a limit of one call of `pump`.
- */
-const startsAtOnce = 100
+import { StartPace } from "./StartPace.ts"
 
 /** The most hosts to remember because of their breakers, over all namespaces. */
 const hostsAtMost = 10_000
@@ -46,11 +41,11 @@ export class Dispatcher {
   readonly refused: RefusedTimers
   readonly #flights = new Set<Flight>()
   readonly #slots: AttemptSlots
+  readonly #pace: StartPace
   #hostCount = 0
   /** Idle hosts are forgotten when there are this many. */
   #forgetAt = hostsAtMost
   #unsettled = 0
-  #startsLeft = startsAtOnce
   #isPumping = false
   #isStopped = false
 
@@ -65,6 +60,7 @@ export class Dispatcher {
       pump: () => this.pump(),
     })
     this.#slots = new AttemptSlots(parts.limits, () => this.#monotonicMs())
+    this.#pace = new StartPace(parts.soon, () => this.#pump())
   }
 
   get inFlight(): number {
@@ -188,43 +184,34 @@ export class Dispatcher {
   }
 
   #pump(): void {
-    if (this.#isPumping || this.#isStopped || this.#startsLeft === 0) return
+    if (this.#isPumping || this.#isStopped || !this.#pace.isOpen) return
     this.#isPumping = true
     try {
       this.#startSome()
     } finally {
       this.#isPumping = false
     }
-    if (this.#startsLeft > 0) return
-    this.#parts.soon(() => {
-      this.#startsLeft = startsAtOnce
-      this.#pump()
-    })
   }
 
   #startSome(): void {
     if (this.#open.size > 0) this.#releaseProbes()
     this.refused.release()
     this.#slots.releaseWaiters((host, namespace) => this.#unpark(namespace, host))
-    let turnsWithoutStart = 0
-    while (this.#startsLeft > 0 && this.#hasRoom() && turnsWithoutStart < this.#turns.roundTurns) {
-      const namespace = this.#turns.take()
+    this.#turns.beginRound()
+    while (this.#pace.isOpen && this.#hasRoom()) {
+      const namespace = this.#turns.take(this.#pace.isOpenForNew)
       if (namespace === undefined) break
       const most = this.#parts.terms.mostInFlight(namespace.name)
       if (most === 0) {
         this.#resting.add(namespace)
         continue
       }
+      const { isKnown } = namespace
       const hasStarted = this.#startNextOf(namespace, most)
-      if (hasStarted) {
-        this.#startsLeft--
-        turnsWithoutStart = 0
-      }
-      if (namespace.ready.size > 0) {
-        this.#turns.add(namespace)
-        // A namespace that leaves the turns is not counted. Otherwise the loop would end before all others had a turn.
-        if (!hasStarted) turnsWithoutStart++
-      } else this.#tidy(namespace, undefined)
+      if (hasStarted) this.#pace.started(!isKnown)
+      if (namespace.ready.size === 0) this.#tidy(namespace, undefined)
+      else if (hasStarted) this.#turns.add(namespace)
+      else this.#turns.addIdle(namespace)
     }
   }
 
@@ -237,9 +224,10 @@ export class Dispatcher {
     const { inFlight, slots } = namespace
     if (inFlight >= Math.min(most, limits.inFlightPerNamespace)) return false
     if (inFlight - slots.slow >= this.#slots.room) return false
-    for (;;) {
+    while (this.#pace.isOpen) {
       const entry = namespace.ready.pop()
       if (entry === undefined) return false
+      this.#pace.looked()
       const { home } = entry
       if (home.window.isHeld(entry.uuid)) {
         home.window.holdBack(entry)
@@ -271,6 +259,7 @@ export class Dispatcher {
       this.#start(namespace, host, entry, nowMs, slotClass)
       return true
     }
+    return false
   }
 
   #start(

@@ -3,10 +3,10 @@
 // forgotten, and its next attempt is a trial again.
 
 /**
- * `answers`: the host answered or refused the last attempt promptly. `silent`: it did not answer for a long time.
- * `unknown`: it has had no attempt yet, or the last attempt had a short timeout and the host did not answer within it.
+ * `answers`: the host reacted promptly to the last attempt, and has taken an attempt. `fails`: it reacts promptly, but has
+ * only refused attempts or answered with failures. `silent`: it did not answer for a long time. `unknown`: it has had no attempt yet, or the last attempt had a short timeout and the host did not answer within it.
  */
-export type Standing = "answers" | "silent" | "unknown"
+export type Standing = "answers" | "fails" | "silent" | "unknown"
 
 export class HostStandings {
   readonly #maxHosts: number

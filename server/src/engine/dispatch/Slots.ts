@@ -1,7 +1,7 @@
 // The slots in which attempts run. Hosts that do not answer must not take all of them, so attempts differ by what is known
 // about their host:
 //
-// - fast: the host answered its last attempt. These attempts may use every normal slot.
+// - fast: the host answered or refused its last attempt. These attempts may use every normal slot.
 // - trial: nothing is known about the host. These attempts use additional slots, and then at most half of the normal ones.
 // - slow: the host was silent for a long time. These attempts use only slow slots, which are additional.
 //
@@ -43,7 +43,7 @@ export interface Slot {
   end: () => void
 }
 
-const slotClasses = { answers: "fast", silent: "slow", unknown: "trial" } as const
+const slotClasses = { answers: "fast", fails: "fast", silent: "slow", unknown: "trial" } as const
 
 export const slotClassOf = (standing: Standing): SlotClass => slotClasses[standing]
 

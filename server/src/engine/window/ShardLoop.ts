@@ -18,6 +18,7 @@ import type { Dispatcher } from "../dispatch/Dispatcher.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { EventFeed } from "../events/EventFeed.ts"
 import { Signal } from "../Signal.ts"
+import type { DuePace } from "./DuePace.ts"
 import type { Entry, Home } from "./Entry.ts"
 import type { SetAside } from "./SetAside.ts"
 import { type Load, Window, type WindowLimits } from "./Window.ts"
@@ -27,8 +28,6 @@ const longestSleepMs = 1_000
 /** Used while the lease cannot be trusted. */
 const distrustedSleepMs = 50
 const readRetryMs = 250
-/** A limit, so that a burst in one shard does not block the others. */
-const dueAtOnce = 1_000
 const rereadsAtMost = 10_000
 
 export interface ShardLoopParts {
@@ -36,6 +35,8 @@ export interface ShardLoopParts {
   /** Unreadable due timers, which the sweep skips. */
   readonly setAside: Pick<SetAside, "has">
   readonly dispatcher: Dispatcher
+  /** Shared by all shards. */
+  readonly duePace: DuePace
   readonly wall: WallClock["Service"]
   readonly clock: Clock.Clock
   readonly alarm: AlarmService
@@ -206,13 +207,14 @@ export class ShardLoop implements Home {
           continue
         }
         const now = parts.wall.now()
-        const due = window.takeDue(now, dueAtOnce)
+        const due = window.takeDue(now, parts.duePace.left)
+        parts.duePace.took(due.length)
         parts.dispatcher.submit(due)
         parts.dispatcher.pump()
         // A backlog has pulled the horizon back, so the timers of other namespaces must be read now.
         if (window.isBehind(now)) self.#readSignal.raise()
         parts.onTurn?.()
-        if (due.length === dueAtOnce) {
+        if (parts.duePace.left === 0 && (window.nextFireAt ?? Number.POSITIVE_INFINITY) <= now) {
           yield* Effect.yieldNow
           continue
         }

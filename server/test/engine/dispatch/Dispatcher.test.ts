@@ -261,13 +261,59 @@ describe("turns", () => {
     first(rig).end(delivered)
     rig.holdsSoon = true
     for (let name = 0; name < 400; name++) rig.submit(`new-${name}`, "h", 1)
-    rig.submit("known", "h", 3)
+    rig.submit("known", "h", 30)
     const ofKnown = () => rig.started.filter((timerId) => timerId.startsWith("known")).length
-    expect(ofKnown()).toBe(1)
-    rig.soon.shift()?.()
-    expect(ofKnown()).toBe(4)
-    for (let task = rig.soon.shift(); task !== undefined; task = rig.soon.shift()) task()
-    expect(rig.running.size).toBe(403)
+    expect(ofKnown()).toBe(31)
+    expect(rig.running.size).toBeLessThanOrEqual(25 + 30)
+    const perTurn = [rig.running.size]
+    for (let task = rig.soon.shift(); task !== undefined; task = rig.soon.shift()) {
+      task()
+      perTurn.push(rig.running.size)
+    }
+    expect(perTurn.every((size, turn) => turn === 0 || size - at(perTurn, turn - 1) <= 25)).toBe(true)
+    expect(rig.running.size).toBe(430)
+  })
+
+  test("of a namespace whose host only refuses attempts are those of a new namespace", () => {
+    const limits = { inFlight: 1_000, slow: 1, inFlightPerNamespace: 500, inFlightPerHost: 500 }
+    const rig = new DispatcherRig({ ...limits, unsettled: 2_000 }, 5_000)
+    rig.submit("refused", "h", 1)
+    first(rig).end(hostFailed)
+    rig.submit("known", "h", 1)
+    first(rig).end(delivered)
+    rig.submit("known", "h", 1)
+    first(rig).end(hostFailed)
+    rig.holdsSoon = true
+    rig.submit("refused", "h", 60)
+    rig.submit("known", "h", 60)
+    const count = (name: string) => [...rig.running].filter(({ namespace }) => namespace === name).length
+    expect(count("known")).toBe(60)
+    expect(count("refused")).toBeLessThanOrEqual(25)
+  })
+
+  test("that find no slot are bounded too: one call does not park the timers of all namespaces", () => {
+    const limits = { inFlight: 10, slow: 1, inFlightPerNamespace: 10, inFlightPerHost: 10 }
+    const rig = new DispatcherRig({ ...limits, unsettled: 2_000 }, 5_000)
+    rig.holdsSoon = true
+    for (let name = 0; name < 1_000; name++) {
+      rig.mostInFlight.set(`new-${name}`, 0)
+      rig.submit(`new-${name}`, "h", 1)
+    }
+    rig.mostInFlight.clear()
+    rig.dispatcher.noteTerms()
+    const parked = () =>
+      Array.from({ length: 1_000 }, (_, name) => rig.dispatcher.queueOf(`new-${name}`)?.hosts.get("h.test"))
+        .map((host) => host?.parked.size ?? 0)
+        .reduce((sum, size) => sum + size, 0)
+    const perTurn = [parked()]
+    while (rig.soon.length > 0) {
+      rig.soon.shift()?.()
+      perTurn.push(parked())
+    }
+    expect(perTurn.map((sum, turn) => sum - (perTurn[turn - 1] ?? 0)).every((added) => added <= 400)).toBe(
+      true,
+    )
+    expect(perTurn.at(-1)).toBe(1_000 - rig.running.size)
   })
 
   test("start at most 100 attempts before the thread does other work, and the rest soon after", () => {
@@ -277,6 +323,8 @@ describe("turns", () => {
       inFlightPerHost: 500,
       unsettled: 1_000,
     })
+    rig.submit("a", "h", 1)
+    first(rig).end(delivered)
     rig.holdsSoon = true
     rig.submit("a", "h", 250)
     const sizes = [rig.running.size]
@@ -284,7 +332,7 @@ describe("turns", () => {
       task()
       sizes.push(rig.running.size)
     }
-    expect(sizes).toEqual([100, 200, 250])
+    expect(sizes).toEqual([99, 199, 250])
   })
 
   test("while the lease is not trusted nothing starts, and nothing is lost", () => {

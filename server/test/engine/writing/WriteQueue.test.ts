@@ -198,6 +198,32 @@ test(
   timeLimitMsOf(30_000),
 )
 
+engineTest(
+  "at most 250 answers are passed on before the thread does other work, and a shard that closes meanwhile gets each once",
+  { isEmpty: true },
+  (engine) =>
+    Effect.gen(function* () {
+      const store = new SteppedStore({ ...limits, batchItems: 1_000, batchBytes: 1 << 20 })
+      const { queue, open, push, pushed, answered, unanswered } = yield* queueOver(store.service)
+      open(0)
+      let count = 0
+      let inFirstTurn = 0
+      for (let write = 0; write < 600; write++) {
+        push(0, 0, () => {
+          count++
+          if (count === 1) setImmediate(() => (inFirstTurn = count))
+          if (count === 300) queue.close(0)
+        })
+      }
+      yield* engine.still
+      for (const commit of [...store.commits]) commit.reply("done")
+      yield* engine.still
+      expect([inFirstTurn > 0, inFirstTurn <= 250]).toEqual([true, true])
+      expect([answered.get(0)?.length, unanswered.length]).toEqual([300, 300])
+      expect([...(answered.get(0) ?? []), ...unanswered]).toEqual(pushed.get(0) ?? [])
+    }),
+)
+
 engineTest("writes that come during a commit share the next one", { isEmpty: true }, (engine) =>
   Effect.gen(function* () {
     const store = new SteppedStore({ ...limits, batchItems: 100, batchBytes: 1 << 20 })
