@@ -27,6 +27,7 @@ export const rigLimits: DispatcherLimits = {
   inFlightPerNamespace: 4,
   inFlightPerHost: 2,
   unsettled: 12,
+  freshNew: 1_000_000,
   breaker: { failures: 1_000_000, firstPauseMs: 1_000, longestPauseMs: 8_000 },
 }
 
@@ -63,6 +64,8 @@ export class DispatcherRig {
   /** Keeps what the dispatcher wants to do soon. Otherwise it happens at once. */
   holdsSoon = false
   readonly soon: Array<() => void> = []
+  /** What the dispatcher wants to do after a delay. */
+  readonly later: Array<readonly [delayMs: number, task: () => void]> = []
   #submitted = 0
   #lastFire: Fire | undefined
 
@@ -107,6 +110,7 @@ export class DispatcherRig {
       clock: this.#clock(),
       metrics: Effect.runSync(Effect.provideService(EngineMetrics.make, Metric.MetricRegistry, new Map())),
       run: (_, onExit) => this.#run(onExit),
+      after: (delayMs, task) => this.later.push([delayMs, task]),
       soon: (task) => (this.holdsSoon ? this.soon.push(task) : task()),
       settle: ({ entry }, delivery, onStored) => {
         if (delivery.kind === "postponed") this.postponed.push([entry.timer.timerId, delivery.inMs])

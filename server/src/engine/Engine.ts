@@ -76,6 +76,7 @@ export const defaultEngineOptions: EngineOptions = {
     inFlightPerNamespace: 100,
     inFlightPerHost: 64,
     unsettled: 4_000,
+    freshNew: 100,
     breaker: { failures: 10, firstPauseMs: 1_000, longestPauseMs: 60_000 },
   },
   queue: { queuedItems: 50_000, queuedBytes: 64 * 1024 * 1024 },
@@ -290,6 +291,7 @@ const makeDispatcher = Effect.fnUntraced(function* (
     activity,
     run,
     soon: soonBy(runFork),
+    after: (delayMs, task) => void runFork(Effect.andThen(Effect.sleep(delayMs), Effect.sync(task))),
     onRefused: (host, detail, nowMs) => {
       for (const line of warnings.linesFor(host, detail, nowMs)) runFork(Effect.logWarning(line))
     },

@@ -60,7 +60,8 @@ export class Dispatcher {
       pump: () => this.pump(),
     })
     this.#slots = new AttemptSlots(parts.limits, () => this.#monotonicMs())
-    this.#pace = new StartPace(parts.soon, () => this.#pump())
+    const { freshNew } = parts.limits
+    this.#pace = new StartPace({ ...parts, freshNew, nowMs: this.#monotonicMs, goOn: () => this.#pump() })
   }
 
   get inFlight(): number {
@@ -199,7 +200,7 @@ export class Dispatcher {
     this.#slots.releaseWaiters((host, namespace) => this.#unpark(namespace, host))
     this.#turns.beginRound()
     while (this.#pace.isOpen && this.#hasRoom()) {
-      const namespace = this.#turns.take(this.#pace.isOpenForNew)
+      const namespace = this.#turns.take(this.#pace.mayStartNew())
       if (namespace === undefined) break
       const most = this.#parts.terms.mostInFlight(namespace.name)
       if (most === 0) {
@@ -291,10 +292,12 @@ export class Dispatcher {
     host.inFlight++
     const slot = this.#slots.take(namespace, host, slotClass)
     const isProbe = host.breaker.started()
+    const fresh = namespace.isKnown ? undefined : this.#pace.begin()
     this.refused.noteStart(host.name)
     const onSent = () => noteSent(parts, flight)
     slot.end = parts.run(attemptOf(parts, flight, onSent), (exit) => {
       this.#flights.delete(flight)
+      if (fresh !== undefined) this.#pace.end(fresh)
       namespace.inFlight--
       host.inFlight--
       const isAbandoned = slot.isAbandoned && Exit.hasInterrupts(exit)

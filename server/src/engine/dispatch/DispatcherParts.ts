@@ -36,6 +36,8 @@ export interface DispatcherParts {
   readonly run: (effect: Effect.Effect<Delivery>, onExit: (exit: Exit.Exit<Delivery>) => void) => () => void
   /** Calls the task when the thread has done other work that waits. */
   readonly soon: (task: () => void) => void
+  /** Calls the task after the delay. */
+  readonly after: (delayMs: number, task: () => void) => void
   /** The attempt ended. Must call `onStored` when the outcome is stored or cannot be stored any more. */
   readonly settle: (flight: Flight, delivery: StorableDelivery, onStored: () => void) => void
   /** The timer fires later, without an attempt now. Must call `onStored` as `settle` does. */

@@ -9,21 +9,43 @@ const startsAtOnce = 100
  * pace, so that known namespaces find the thread free every few milliseconds.
  */
 const newStartsAtOnce = 25
+/** An attempt of a new namespace is fresh for this long, or until it ends. */
+const freshMs = 50
 /** A timer that is looked at starts, is parked or goes back. One look takes up to 0.01 ms. */
 const looksAtOnce = 400
 
+export interface StartPaceParts {
+  /** Calls the task when the thread has done other work that waits. */
+  readonly soon: (task: () => void) => void
+  readonly after: (delayMs: number, task: () => void) => void
+  /** Monotonic. */
+  readonly nowMs: () => number
+  /** Is called later, if what was allowed so far was not enough. */
+  readonly goOn: () => void
+  /**
+   * The most fresh attempts of new namespaces. If there were more, they could all end in the same turn, and the requests
+   * of known namespaces would wait behind theirs in the runtime.
+   */
+  readonly freshNew: number
+}
+
+/** An attempt of a new namespace that has just started. */
+export interface FreshStart {
+  readonly startedMs: number
+}
+
 export class StartPace {
-  readonly #soon: (task: () => void) => void
-  readonly #goOn: () => void
+  readonly #parts: StartPaceParts
   #starts = startsAtOnce
   #newStarts = newStartsAtOnce
   #looks = looksAtOnce
   #isWaiting = false
+  /** In the order of their starts. */
+  readonly #fresh = new Set<FreshStart>()
+  #isWaitingForFresh = false
 
-  /** `goOn` is called in another turn of the thread, if this one was not enough. */
-  constructor(soon: (task: () => void) => void, goOn: () => void) {
-    this.#soon = soon
-    this.#goOn = goOn
+  constructor(parts: StartPaceParts) {
+    this.#parts = parts
   }
 
   /** Whether any timer may start in this turn. */
@@ -31,8 +53,18 @@ export class StartPace {
     return this.#starts > 0 && this.#looks > 0
   }
 
-  get isOpenForNew(): boolean {
-    return this.#newStarts > 0
+  /** Whether a timer of a new namespace may start now. If not, `goOn` is called when it may, or an attempt ends before. */
+  mayStartNew(): boolean {
+    if (this.#newStarts <= 0) return false
+    if (this.#fresh.size < this.#parts.freshNew) return true
+    const nowMs = this.#parts.nowMs()
+    for (const fresh of this.#fresh) {
+      if (nowMs - fresh.startedMs < freshMs) break
+      this.#fresh.delete(fresh)
+    }
+    if (this.#fresh.size < this.#parts.freshNew) return true
+    this.#waitForFresh(nowMs)
+    return false
   }
 
   looked(): void {
@@ -45,15 +77,36 @@ export class StartPace {
     if (this.#starts === 0 || this.#newStarts === 0) this.#wait()
   }
 
+  /** An attempt of a new namespace is sent. */
+  begin(): FreshStart {
+    const fresh = { startedMs: this.#parts.nowMs() }
+    this.#fresh.add(fresh)
+    return fresh
+  }
+
+  end(fresh: FreshStart): void {
+    this.#fresh.delete(fresh)
+  }
+
   #wait(): void {
     if (this.#isWaiting) return
     this.#isWaiting = true
-    this.#soon(() => {
+    this.#parts.soon(() => {
       this.#isWaiting = false
       this.#starts = startsAtOnce
       this.#newStarts = newStartsAtOnce
       this.#looks = looksAtOnce
-      this.#goOn()
+      this.#parts.goOn()
+    })
+  }
+
+  #waitForFresh(nowMs: number): void {
+    const [oldest] = this.#fresh
+    if (this.#isWaitingForFresh || oldest === undefined) return
+    this.#isWaitingForFresh = true
+    this.#parts.after(oldest.startedMs + freshMs - nowMs, () => {
+      this.#isWaitingForFresh = false
+      this.#parts.goOn()
     })
   }
 }

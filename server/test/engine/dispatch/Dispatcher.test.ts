@@ -291,6 +291,30 @@ describe("turns", () => {
     expect(count("refused")).toBeLessThanOrEqual(25)
   })
 
+  test("of new namespaces wait while many of them have just started, until one ends or 50 ms have passed", () => {
+    const limits = {
+      inFlight: 100,
+      inFlightPerNamespace: 50,
+      inFlightPerHost: 50,
+      unsettled: 200,
+      freshNew: 3,
+    }
+    const rig = new DispatcherRig({ ...limits })
+    rig.submit("known", "h", 1)
+    first(rig).end(delivered)
+    for (let name = 0; name < 10; name++) rig.submit(`new-${name}`, "h", 1)
+    expect(rig.running.size).toBe(3)
+    rig.submit("known", "h", 5)
+    expect(rig.running.size).toBe(3 + 5)
+    first(rig).end(hostFailed)
+    expect(rig.running.size).toBe(3 + 5)
+    expect(rig.later.map(([delayMs]) => delayMs)).toEqual([50])
+    rig.nowMs += 50
+    rig.later.shift()?.[1]()
+    expect(rig.running.size).toBe(6 + 5)
+    expect(rig.later.length).toBe(1)
+  })
+
   test("that find no slot are bounded too: one call does not park the timers of all namespaces", () => {
     const limits = { inFlight: 10, slow: 1, inFlightPerNamespace: 10, inFlightPerHost: 10 }
     const rig = new DispatcherRig({ ...limits, unsettled: 2_000 }, 5_000)
