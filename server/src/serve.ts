@@ -6,10 +6,8 @@ import type { AuditTrail } from "@punctual/door/AuditTrail"
 import { Gate } from "@punctual/door/Gate"
 import { KeyDirectory } from "@punctual/door/KeyDirectory"
 import { readTlsPair, type TlsPair } from "@punctual/door/TlsPair"
-import type { HttpAnswer } from "@punctual/http/HttpAnswer"
 import { type Listening, listen } from "@punctual/http/listener/Listener"
 import type { PagePack } from "@punctual/http/pages/PagePack"
-import { problemResponse } from "@punctual/http/problemResponse"
 import { renewCertificate } from "@punctual/http/renewCertificate"
 import { Deferred, Effect, Layer, Option, type Scope } from "effect"
 import type { BulkJobs } from "./bulk/BulkJobs.ts"
@@ -17,9 +15,10 @@ import { ActivityLog } from "./engine/activity/ActivityLog.ts"
 import { Engine, type EngineStatus } from "./engine/Engine.ts"
 import { Scheduler } from "./engine/front/Scheduler.ts"
 import type { NamespaceDirectory } from "./engine/namespaces/NamespaceDirectory.ts"
-import { whyStarting } from "./http/Availability.ts"
 import { type HttpService, type HttpServiceOptions, makeHttpService } from "./http/HttpService.ts"
 import { namePrefix } from "./http/namePrefix.ts"
+import { makePageRoutes } from "./http/PageRoutes.ts"
+import { makeStartingService } from "./http/StartingService.ts"
 import { TimerCommands } from "./messaging/TimerCommands.ts"
 import { makePeerRoutes, peerPath } from "./peers/http/peerRoutes.ts"
 import type { Deliverers } from "./ports/Deliverer.ts"
@@ -88,21 +87,26 @@ export const serve = Effect.fn("serve")(function* (
   const { configuration } = options
   const context = yield* Effect.context<never>()
   const runFork = Effect.runForkWith(context)
-  let service: HttpService | undefined
+  const { limits, bodyTimeoutMs, drainMs } = configuration
+  const { tls, ...guard } = configuration.door
+  const pageRoutes = yield* makePageRoutes({
+    limits,
+    ...(options.pages === undefined ? {} : { pages: options.pages }),
+  })
+  let service: Pick<HttpService, "handle"> = yield* makeStartingService({ guard, pageRoutes })
   const certificate = yield* certificateOf(configuration)
   const listening = yield* listen({
     namePrefix,
     host: configuration.httpHost,
     port: configuration.httpPort,
     ...(certificate === undefined ? {} : { certificate }),
-    handle: (request) => service?.handle(request) ?? Promise.resolve(starting()),
+    handle: (request) => service.handle(request),
     onDefect: (error) => runFork(Effect.logError("A request failed for an unexpected reason.", error)),
     limits: {
       connectionsMax: configuration.maxConnections,
       connectionsPerAddressMax: configuration.maxConnectionsPerAddress,
     },
   })
-  const { tls, ...guard } = configuration.door
   if (tls !== undefined && certificate !== undefined) {
     yield* Effect.forkScoped(
       renewCertificate({ namePrefix, files: tls, pair: certificate, use: listening.useCertificate }),
@@ -111,7 +115,6 @@ export const serve = Effect.fn("serve")(function* (
   const services = yield* Layer.build(options.layer(listening))
   const engine = yield* Effect.provide(Engine, services)
   const commands = yield* Effect.provide(TimerCommands, services)
-  const { limits, bodyTimeoutMs, drainMs } = configuration
   const cluster = yield* Effect.provide(clusterOf(configuration), services)
   const keys = yield* Effect.provide(keysOf(configuration, listening), services)
   const opened = yield* Effect.provide(
@@ -128,7 +131,7 @@ export const serve = Effect.fn("serve")(function* (
       },
       keys,
       metricsAreOpen: configuration.metricsAccess === "open",
-      ...(options.pages === undefined ? {} : { pages: options.pages }),
+      pageRoutes,
       ...(options.about === undefined ? {} : { about: options.about }),
       ...cluster,
     }),
@@ -271,5 +274,3 @@ const untilOwning = (engine: Engine["Service"]): Effect.Effect<void> =>
   )
 
 const ownWithinMs = 500
-
-const starting = (): HttpAnswer => problemResponse(whyStarting())

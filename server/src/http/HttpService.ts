@@ -9,12 +9,9 @@ import { CallerCheck } from "@punctual/http/CallerCheck"
 import type { HttpAnswer } from "@punctual/http/HttpAnswer"
 import { authMetrics, refusalCounter, routeMetrics } from "@punctual/http/HttpMetrics"
 import type { HttpRequest } from "@punctual/http/HttpRequest"
-import { consoleRoutes } from "@punctual/http/pages/ConsoleRoutes"
-import type { PagePack } from "@punctual/http/pages/PagePack"
 import { defaultBodyOptions, RequestBodies } from "@punctual/http/RequestBody"
 import { RequestGuard, type RequestGuardOptions } from "@punctual/http/RequestGuard"
 import { type PrefixRoute, Router } from "@punctual/http/Router"
-import { makeReference } from "@punctual/http/reference/Reference"
 import { settingName } from "@punctual/http/settingName"
 import { type Context, Effect } from "effect"
 import type { BulkJobs } from "../bulk/BulkJobs.ts"
@@ -38,8 +35,8 @@ import { callTexts } from "./CallText.ts"
 import { eventStreamMetrics } from "./EventStreamMetrics.ts"
 import { EventStreams } from "./EventStreams.ts"
 import { namePrefix } from "./namePrefix.ts"
-import { makeSiteRoutes, pagePaths } from "./SiteRoutes.ts"
-import { timerReference } from "./timerReference.ts"
+import type { PageRoutes } from "./PageRoutes.ts"
+import { makeSiteRoutes } from "./SiteRoutes.ts"
 
 export interface HttpServiceOptions {
   readonly limits: Limits
@@ -61,8 +58,8 @@ export interface HttpServiceOptions {
   readonly keys?: KeyParts & SessionParts & { readonly gate: Gate }
   /** Whether the metrics are shown without a key. */
   readonly metricsAreOpen?: boolean
-  /** The pages of the console, if they were built. */
-  readonly pages?: PagePack
+  /** The console and the reference. */
+  readonly pageRoutes: PageRoutes
   /** Present if several nodes share the store. */
   readonly cluster?: ClusterParts & {
     /** Answers calls of other nodes, also while this node stops and still owns shards. */
@@ -122,10 +119,7 @@ export const makeHttpService = (
       whyClosed: () => availability.whyClosed(),
       ...callerCheck,
     })
-    const console = options.pages === undefined ? undefined : consoleRoutes(options.pages, "/console/")
     const siteRoutes = yield* makeSiteRoutes({
-      reference: makeReference(timerReference(limits)),
-      ...(console === undefined ? {} : { console }),
       isStopping: () => availability.isStopping,
       isOneOfSeveral,
       ...callerCheck,
@@ -141,7 +135,12 @@ export const makeHttpService = (
     })
     const unknown = routeMetrics(namePrefix, "other", context)
     const router = new Router({
-      routes: new Map([...apiRoutes, ...siteRoutes, [eventStreamPath, streams]]),
+      routes: new Map([
+        ...apiRoutes,
+        ...siteRoutes,
+        ...options.pageRoutes.routes,
+        [eventStreamPath, streams],
+      ]),
       prefixes: cluster === undefined ? [] : [cluster.peers],
       unknown,
     })
@@ -153,7 +152,7 @@ export const makeHttpService = (
         return router.handle(request)
       },
       namePrefix,
-      pages: new Set([...pagePaths, ...(console?.pagePaths ?? [])]),
+      pages: options.pageRoutes.linkable,
       onRefused: (reason) => {
         unknown.answered(forbiddenStatus, 0)
         countRefusal(reason)

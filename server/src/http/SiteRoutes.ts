@@ -1,23 +1,15 @@
-// The paths beside the API: the console, health, metrics, the OpenAPI document and the reference page. They also answer while the
-// service waits for its store or drains.
-import { MethodNotAllowed } from "@punctual/api/Problem"
+// Health and metrics. They also answer while the service waits for its store or drains.
 import type { CallerCheck } from "@punctual/http/CallerCheck"
 import { dataHeaders, type HttpAnswer, jsonAnswer } from "@punctual/http/HttpAnswer"
 import { routeMetrics } from "@punctual/http/HttpMetrics"
-import type { HttpRequest } from "@punctual/http/HttpRequest"
-import type { ConsoleRoutes } from "@punctual/http/pages/ConsoleRoutes"
-import { problemResponse } from "@punctual/http/problemResponse"
 import type { Route } from "@punctual/http/Route"
-import type { Reference } from "@punctual/http/reference/Reference"
 import { Effect } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { Engine, type EngineStatus } from "../engine/Engine.ts"
 import { namePrefix } from "./namePrefix.ts"
+import { readOnlyRoute, type SiteAnswer } from "./readOnlyRoute.ts"
 
 export interface SiteOptions {
-  readonly reference: Reference
-  /** Absent if the pages of the console were not built. */
-  readonly console?: ConsoleRoutes
   readonly isStopping: () => boolean
   /** Other nodes share the store. A node forwards calls for shards that it does not own. */
   readonly isOneOfSeveral?: boolean
@@ -32,16 +24,13 @@ export interface SiteOptions {
   readonly metricsAreOpen?: boolean
 }
 
-/** Other sites may link to these paths. They show nothing that is secret, and change nothing. */
-export const pagePaths: ReadonlySet<string> = new Set(["/", "/docs", "/docs/", "/docs/api", "/docs/api/"])
-
 /** The keys are paths. */
 export const makeSiteRoutes = (
   options: SiteOptions,
 ): Effect.Effect<ReadonlyMap<string, Route>, never, Engine> =>
   Effect.gen(function* () {
     const engine = yield* Engine
-    const { reference, isStopping, isOneOfSeveral = false, moreMetrics = Effect.succeed("") } = options
+    const { isStopping, isOneOfSeveral = false, moreMetrics = Effect.succeed("") } = options
     const monotonicMs = options.monotonicMs ?? (() => performance.now())
     const context = yield* Effect.context<never>()
     const run = Effect.runPromiseWith(context)
@@ -79,41 +68,21 @@ export const makeSiteRoutes = (
           body: texts.join(""),
         }),
       )
-    const { console } = options
     const answers: Record<string, SiteAnswer> = {
-      "/": redirectTo(console === undefined ? "docs/api" : "console/"),
       "/health/live": withoutReasons(live, options.callerCheck),
       "/health/ready": withoutReasons(ready, options.callerCheck),
       "/metrics": async (request) =>
         (options.metricsAreOpen === true
           ? undefined
           : await options.callerCheck?.whyNot(request, "metrics.read")) ?? metrics(),
-      "/openapi.json": reference.openApi,
-      "/docs": redirectTo("docs/api"),
-      "/docs/": redirectTo("api"),
-      "/docs/api": reference.page,
-      "/docs/api/": redirectTo("../api"),
-      "/docs/api.css": reference.style,
-      "/docs/api.js": reference.script,
-      "/docs/api.svg": reference.icon,
     }
-    const routes = new Map(
+    return new Map(
       Object.entries(answers).map(([path, answer]) => [
         path,
-        readOnly(path, answer, routeMetrics(namePrefix, path, context)),
+        readOnlyRoute(path, answer, routeMetrics(namePrefix, path, context)),
       ]),
     )
-    if (console !== undefined) {
-      // One label for all files, because their names change with each version.
-      const metrics = routeMetrics(namePrefix, "/console/", context)
-      routes.set("/console", readOnly("/console", redirectTo("console/"), metrics))
-      for (const [path, answer] of console.answers) routes.set(path, readOnly(path, answer, metrics))
-    }
-    return routes
   })
-
-/** The address is relative, because a proxy may serve the service below a path that the service does not know. */
-const redirectTo = (location: string) => (): HttpAnswer => ({ status: 302, headers: { location }, body: "" })
 
 const healthAnswer = (health: {
   readonly status: string
@@ -156,8 +125,6 @@ const whyNotReady = (
   return reasons
 }
 
-type SiteAnswer = (request: HttpRequest) => HttpAnswer | Promise<HttpAnswer>
-
 /** A stranger learns only whether the service works, not how it is built. Probes need no more. */
 const withoutReasons =
   (answer: () => HttpAnswer, callerCheck: CallerCheck | undefined): SiteAnswer =>
@@ -167,16 +134,3 @@ const withoutReasons =
       return whole
     return { ...whole, body: JSON.stringify({ status: JSON.parse(String(whole.body)).status }) }
   }
-
-const readOnly = (path: string, answer: SiteAnswer, metrics: ReturnType<typeof routeMetrics>): Route => ({
-  methods: ["GET", "HEAD"],
-  handle: async (request) => {
-    const startedAt = performance.now()
-    const response =
-      request.method === "GET" || request.method === "HEAD"
-        ? await answer(request)
-        : problemResponse(new MethodNotAllowed({ detail: `Use GET for ${path}.` }), { allow: "GET, HEAD" })
-    metrics.answered(response.status, performance.now() - startedAt)
-    return response
-  },
-})

@@ -9,6 +9,7 @@ import { parseEgress } from "@punctual/egress/Egress"
 import { makeEgressGate } from "@punctual/egress/makeEgressGate"
 import type { Resolve } from "@punctual/egress/Resolver"
 import { listen } from "@punctual/http/listener/Listener"
+import type { PagePack } from "@punctual/http/pages/PagePack"
 import { Context, Effect, Layer, Result } from "effect"
 import { BulkJobs } from "../../src/bulk/BulkJobs.ts"
 import { startersWithKeys } from "../../src/bulk/Starters.ts"
@@ -20,6 +21,7 @@ import { Scheduler } from "../../src/engine/front/Scheduler.ts"
 import { NamespaceDirectory } from "../../src/engine/namespaces/NamespaceDirectory.ts"
 import { type HttpService, type HttpServiceOptions, makeHttpService } from "../../src/http/HttpService.ts"
 import { namePrefix } from "../../src/http/namePrefix.ts"
+import { makePageRoutes } from "../../src/http/PageRoutes.ts"
 import { Deliverers, type Delivery, type Fire } from "../../src/ports/Deliverer.ts"
 import { Ids } from "../../src/ports/Ids.ts"
 import { WallClock } from "../../src/ports/WallClock.ts"
@@ -69,7 +71,7 @@ export interface ServiceOptions {
   /** Makes the service one of several nodes. */
   readonly cluster?: HttpServiceOptions["cluster"]
   readonly messages?: HttpServiceOptions["messages"]
-  readonly pages?: HttpServiceOptions["pages"]
+  readonly pages?: PagePack
   readonly about?: HttpServiceOptions["about"]
   /** Which requests may come in. If absent, requests may name any host. */
   readonly guard?: Partial<HttpServiceOptions["guard"]>
@@ -96,15 +98,19 @@ export const withService = (
         nowMs,
         tries: new FailedTries(0),
       })
+      const limits = { ...defaultLimits, ...options.limits }
       const service = yield* makeHttpService({
-        limits: { ...defaultLimits, ...options.limits },
+        limits,
         bodyTimeoutMs: options.bodyTimeoutMs ?? 10_000,
         callsMax: options.callsMax ?? 4_096,
         guard: { isOnLoopback: false, hosts: [], corsOrigins: [], ...options.guard },
         ...(options.answerTimeoutMs === undefined ? {} : { answerTimeoutMs: options.answerTimeoutMs }),
         ...(options.cluster === undefined ? {} : { cluster: options.cluster }),
         ...(options.messages === undefined ? {} : { messages: options.messages }),
-        ...(options.pages === undefined ? {} : { pages: options.pages }),
+        pageRoutes: yield* makePageRoutes({
+          limits,
+          ...(options.pages === undefined ? {} : { pages: options.pages }),
+        }),
         ...(options.about === undefined ? {} : { about: options.about }),
         keys: { keys, gate, port: 0 },
         ...(options.metricsAreOpen === undefined ? {} : { metricsAreOpen: options.metricsAreOpen }),

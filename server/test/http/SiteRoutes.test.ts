@@ -1,9 +1,7 @@
 // Health, metrics and the reference, in every state of the service.
 import { describe, expect, test } from "bun:test"
-import { defaultLimits } from "@punctual/api/Limits"
 import { PunctualApi } from "@punctual/api/PunctualApi"
 import { jsonAnswer } from "@punctual/http/HttpAnswer"
-import { makeReference } from "@punctual/http/reference/Reference"
 import { httpRequestOf } from "@punctual/http/testkit/httpRequestOf"
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
@@ -11,7 +9,6 @@ import { ActivityCounter } from "../../src/engine/activity/ActivityCounter.ts"
 import { Engine, type EngineStatus } from "../../src/engine/Engine.ts"
 import { EventFeed } from "../../src/engine/events/EventFeed.ts"
 import { lastingAfterMs, makeSiteRoutes } from "../../src/http/SiteRoutes.ts"
-import { timerReference } from "../../src/http/timerReference.ts"
 import { refused, succeeded } from "./answers.ts"
 import { withService } from "./ServiceFixture.ts"
 
@@ -75,7 +72,6 @@ describe("health", () => {
     let nowMs = 0
     const routes = await Effect.runPromise(
       makeSiteRoutes({
-        reference: makeReference(timerReference(defaultLimits)),
         isStopping: () => false,
         monotonicMs: () => nowMs,
       }).pipe(
