@@ -68,7 +68,7 @@ export interface ServeOptions {
   readonly about?: HttpServiceOptions["about"]
   /** Completes when the process is asked to stop. */
   readonly untilAsked: Effect.Effect<unknown>
-  /** `status.isWaiting`: other processes still own the shards that are assigned to this one. */
+  /** `status.isWaiting`: this process does not own its shards yet, and `waitsFor` says why. */
   readonly onListening: (started: Started) => Effect.Effect<void>
 }
 
@@ -273,4 +273,5 @@ const untilOwning = (engine: Engine["Service"]): Effect.Effect<void> =>
     Effect.asVoid,
   )
 
-const ownWithinMs = 500
+/** The service already answers. Only the announcement of its start waits for this long. */
+const ownWithinMs = 5_000

@@ -288,6 +288,11 @@ One of a cluster: it fires ${ownedShards} of ${shards} shards, and other nodes $
 has its share. To see who fires what:  punctual cluster --url ${url}
 `
   }
+  if (status.isWaiting && status.waitsFor !== "otherProcess") {
+    return `${place}
+It is still starting: it has not claimed its shards yet. Until then API calls are answered 503 here.
+`
+  }
   if (status.isWaiting) {
     return `${place}
 It waits: another process owns this data. Until that one ends, and this one takes over, API calls are

@@ -38,7 +38,7 @@ import { NamespaceDirectory } from "./namespaces/NamespaceDirectory.ts"
 import { Quotas } from "./namespaces/Quotas.ts"
 import type { ClusterState } from "./ownership/ClusterView.ts"
 import { defaultLeaseTimes } from "./ownership/LeaseHolder.ts"
-import { Ownership, type OwnershipOptions } from "./ownership/Ownership.ts"
+import { Ownership, type OwnershipOptions, type WaitsFor } from "./ownership/Ownership.ts"
 import { underManualClock } from "./underManualClock.ts"
 import { DuePace } from "./window/DuePace.ts"
 import { SetAside } from "./window/SetAside.ts"
@@ -90,6 +90,8 @@ export interface EngineStatus {
   readonly shardsElsewhere: number
   /** The node owns no shard although some are assigned to it, or although it does not know who owns the rest. */
   readonly isWaiting: boolean
+  /** Present if the node waits. */
+  readonly waitsFor?: WaitsFor | undefined
   readonly isDraining: boolean
   /** All firing is paused. */
   readonly isPaused: boolean
@@ -205,6 +207,7 @@ const make = Effect.fnUntraced(function* (given: EngineOptions) {
       ownedShards: ownership.ownedCount,
       shardsElsewhere: ownership.ownedElsewhere,
       isWaiting: !state.isDraining && ownership.isWaiting,
+      waitsFor: state.isDraining ? undefined : ownership.waitsFor,
       isDraining: state.isDraining,
       isPaused: directory.service().pause !== undefined,
       stalledLoops: health.stalledLoops,

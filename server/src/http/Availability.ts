@@ -60,9 +60,18 @@ const stopping = (): Problem =>
  */
 const whyWaiting = (status: EngineStatus, isOneOfSeveral: boolean): Problem | undefined => {
   if (!status.isWaiting) return undefined
-  if (!isOneOfSeveral) return waitingToTakeOver()
+  if (!isOneOfSeveral) return status.waitsFor === "otherProcess" ? waitingToTakeOver() : claiming(status)
   return status.shards > 0 ? undefined : waitingForShards()
 }
+
+const claiming = ({ waitsFor }: EngineStatus): Problem =>
+  waitsFor === "nextClaim"
+    ? new OwnerUnavailable({
+        detail: "This process has lost its shards and claims them again. Nothing was written: retry.",
+        retryAfterSeconds: 1,
+        written: "no",
+      })
+    : whyStarting()
 
 const waitingToTakeOver = (): Problem =>
   new OwnerUnavailable({

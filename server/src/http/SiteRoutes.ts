@@ -6,6 +6,7 @@ import type { Route } from "@punctual/http/Route"
 import { Effect } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { Engine, type EngineStatus } from "../engine/Engine.ts"
+import type { WaitsFor } from "../engine/ownership/Ownership.ts"
 import { namePrefix } from "./namePrefix.ts"
 import { readOnlyRoute, type SiteAnswer } from "./readOnlyRoute.ts"
 
@@ -106,6 +107,12 @@ class LastingStalls {
   }
 }
 
+const waitReasons: Readonly<Record<WaitsFor, string>> = {
+  otherProcess: "Another process owns the shards of this one: the service waits to take over.",
+  firstClaim: "The service is starting: it has not claimed its shards yet.",
+  nextClaim: "The service has lost its shards and claims them again.",
+}
+
 const whyNotReady = (
   status: EngineStatus,
   isStopping: boolean,
@@ -115,7 +122,7 @@ const whyNotReady = (
   if (isStopping) reasons.push("The service is draining: it is about to stop.")
   const { shards, ownedShards } = status
   if (status.isWaiting) {
-    reasons.push("Another process owns the shards of this one: the service waits to take over.")
+    reasons.push(waitReasons[status.waitsFor ?? "firstClaim"])
   } else if (!isOneOfSeveral && ownedShards < Math.max(1, shards)) {
     // A single node must own all shards. One of several nodes fires its own shards and forwards the other calls. If a
     // shard without an owner made nodes not ready, all nodes would go out of rotation at once.

@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test"
 import { toProblemDocument } from "@punctual/api/Problem"
 import type { EngineStatus } from "../../src/engine/Engine.ts"
+import type { WaitsFor } from "../../src/engine/ownership/Ownership.ts"
 import { Availability, whyStarting } from "../../src/http/Availability.ts"
 
 const waiting: EngineStatus = {
@@ -22,17 +23,28 @@ test("says that nothing was written, and how long to wait", () => {
   const closed = [
     whyStarting(),
     stopped.whyClosed(),
-    new Availability(statuses, false).whyClosed(),
+    new Availability({ status: () => ({ ...waiting, waitsFor: "otherProcess" }) }, false).whyClosed(),
+    new Availability({ status: () => ({ ...waiting, waitsFor: "nextClaim" }) }, false).whyClosed(),
     new Availability(statuses, true).whyClosed(),
   ]
   const told = closed.map((problem) => (problem === undefined ? undefined : toProblemDocument(problem)))
-  expect(told.map((problem) => problem?.written)).toEqual(["no", "no", "no", "no"])
+  expect(told.map((problem) => problem?.written)).toEqual(["no", "no", "no", "no", "no"])
   for (const problem of told) {
     expect(problem).toMatchObject({ status: 503, code: "ownerUnavailable" })
     expect(problem?.retryAfterSeconds).toBeGreaterThan(0)
     expect(problem?.detail).toContain("Nothing was written")
   }
-  expect(new Set(told.map((problem) => problem?.detail)).size).toBe(4)
+  expect(new Set(told.map((problem) => problem?.detail)).size).toBe(5)
+})
+
+test("speaks of another process only if there is one", () => {
+  const detailOf = (waitsFor: WaitsFor) => {
+    const problem = new Availability({ status: () => ({ ...waiting, waitsFor }) }, false).whyClosed()
+    return problem === undefined ? "" : toProblemDocument(problem).detail
+  }
+  expect(detailOf("firstClaim")).toStartWith("The service is starting.")
+  expect(detailOf("nextClaim")).toStartWith("This process has lost its shards")
+  expect(detailOf("otherProcess")).toStartWith("Another process owns the store")
 })
 
 test("answers at once when the wait is over, and does not read the status for every call of an open service", () => {

@@ -33,7 +33,18 @@ describe("health", () => {
 
   const unready: Record<string, [Partial<EngineStatus>, string]> = {
     draining: [{ isDraining: true }, "draining"],
-    waiting: [{ isWaiting: true, ownedShards: 0 }, "Another process"],
+    "waiting for another process": [
+      { isWaiting: true, waitsFor: "otherProcess", ownedShards: 0 },
+      "Another process",
+    ],
+    "about to claim its shards": [
+      { isWaiting: true, waitsFor: "firstClaim", ownedShards: 0 },
+      "The service is starting",
+    ],
+    "without the shards that it had": [
+      { isWaiting: true, waitsFor: "nextClaim", ownedShards: 0 },
+      "has lost its shards",
+    ],
     "alone and owner of only a part": [{ ownedShards: 3 }, "3 of 4"],
     stalled: [{ stalledLoops: ["firing"] }, "firing"],
   }
@@ -109,13 +120,16 @@ describe("health", () => {
   })
 
   test("while another process owns the store the API answers 503, and writes nothing", () =>
-    withService({ engine: { status: () => ({ ...well, isWaiting: true }) } }, async ({ call, pendingIn }) => {
-      const problem = refused(await call("create", timer), "ownerUnavailable")
-      expect(problem.detail).toContain("Another process")
-      expect(problem.written).toBe("no")
-      refused(await call("get", { namespace: "n", timerId: "t" }), "ownerUnavailable")
-      expect(await pendingIn("n")).toBe(0)
-    }))
+    withService(
+      { engine: { status: () => ({ ...well, isWaiting: true, waitsFor: "otherProcess" }) } },
+      async ({ call, pendingIn }) => {
+        const problem = refused(await call("create", timer), "ownerUnavailable")
+        expect(problem.detail).toContain("Another process")
+        expect(problem.written).toBe("no")
+        refused(await call("get", { namespace: "n", timerId: "t" }), "ownerUnavailable")
+        expect(await pendingIn("n")).toBe(0)
+      },
+    ))
 
   test("after it is closed the API answers 503, and other routes work", () =>
     withService({}, async ({ call, fetch, service }) => {

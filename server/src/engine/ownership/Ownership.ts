@@ -46,6 +46,12 @@ const retireAfterMs = 60_000
 /** After this time the node stops waiting for a store that does not answer. */
 const askWithinMs = 1_000
 
+/**
+ * Why a node owns no shard yet: another process holds them; nobody does, and the node is about to claim them for the
+ * first time; or it has lost those that it had, and claims them again.
+ */
+export type WaitsFor = "otherProcess" | "firstClaim" | "nextClaim"
+
 export class Ownership implements ClusterView {
   readonly node: string
   /** How many shards the store has. `undefined` until the store has answered. */
@@ -69,6 +75,7 @@ export class Ownership implements ClusterView {
   #announcedNanos: bigint
   #lookedNanos: bigint
   #hasSaidThatItWaits = false
+  #hasOwned = false
 
   constructor(options: OwnershipOptions, parts: OwnershipParts) {
     const now = parts.clock.monotonicTimeNanosUnsafe()
@@ -78,8 +85,10 @@ export class Ownership implements ClusterView {
     this.#holder = new LeaseHolder(options.node, options, {
       ...parts,
       use: {
-        onHeld: (lease, trustedUntilNanos) =>
-          this.#owned.take(lease, trustedUntilNanos, () => this.lookNow()),
+        onHeld: (lease, trustedUntilNanos) => {
+          this.#hasOwned = true
+          return this.#owned.take(lease, trustedUntilNanos, () => this.lookNow())
+        },
         onRenewed: (held, trustedUntilNanos, foreign) =>
           this.#owned.renewed(held, trustedUntilNanos, foreign),
         onLost: (held) => this.#owned.lose(held),
@@ -122,6 +131,13 @@ export class Ownership implements ClusterView {
   get isWaiting(): boolean {
     if (this.#owned.size > 0) return false
     return this.#intended.includes(this.node) || this.ownedElsewhere < (this.shards ?? 1)
+  }
+
+  /** What this node waits for. `undefined` if it does not wait. */
+  get waitsFor(): WaitsFor | undefined {
+    if (!this.isWaiting) return undefined
+    if (this.#otherHolders.size > 0) return "otherProcess"
+    return this.#hasOwned ? "nextClaim" : "firstClaim"
   }
 
   /** How many nodes participate, including this one. */
@@ -373,6 +389,11 @@ export class Ownership implements ClusterView {
     return owner === this.node ? undefined : owner
   }
 
+  /** The other nodes that hold shards, alive or not, as far as this node has seen. */
+  get #otherHolders(): ReadonlySet<string> {
+    return new Set(this.#watch.leases.flatMap(({ node }) => (node === this.node ? [] : (node ?? []))))
+  }
+
   /** Another node, if it is a member and has an address. */
   #peerOf(node: string): PeerNode | undefined {
     const member = this.#watch.memberOf(node)
@@ -383,9 +404,7 @@ export class Ownership implements ClusterView {
 
   readonly #sayIfWaiting: Effect.Effect<void> = Effect.suspend(() => {
     if (this.#isLeaving) return Effect.void
-    const holders = new Set(
-      this.#watch.leases.flatMap(({ node }) => (node === this.node ? [] : (node ?? []))),
-    )
+    const holders = this.#otherHolders
     const isWaiting = this.isWaiting && holders.size > 0
     if (isWaiting === this.#hasSaidThatItWaits) return Effect.void
     this.#hasSaidThatItWaits = isWaiting

@@ -4,7 +4,7 @@
 import { describe, expect } from "bun:test"
 import { Effect, Fiber } from "effect"
 import { applyTo } from "../../../testkit/applyTo.ts"
-import type { EngineHarness, HarnessOptions } from "../../../testkit/EngineHarness.ts"
+import type { EngineHarness, EngineNode, HarnessOptions } from "../../../testkit/EngineHarness.ts"
 import { delivered, engineTest } from "../../../testkit/EngineHarness.ts"
 import type { Gate } from "../../../testkit/StoreFaults.ts"
 import { samplePut } from "../../../testkit/timers.ts"
@@ -49,12 +49,52 @@ describe("claims", () => {
     Effect.gen(function* () {
       const second = yield* engine.startNode("node-2")
       yield* engine.advance(30_000)
-      expect(second.engine.status()).toMatchObject({ isWaiting: true, ownedShards: 0 })
+      expect(second.engine.status()).toMatchObject({
+        isWaiting: true,
+        waitsFor: "otherProcess",
+        ownedShards: 0,
+      })
       expect(engine.logs.filter((line) => line.startsWith("waiting: node-1 holds"))).toHaveLength(1)
       const refusal = yield* Effect.flip(second.scheduler.create(engine.command({ inMs: 1_000 })))
       expect(refusal._tag).toBe("NoOwner")
       expect(epochs(engine)).toEqual([1, 1, 1, 1])
     }),
+  )
+
+  engineTest(
+    "a node that waits for no other process says that it starts, or that it has lost its shards",
+    options,
+    (engine) =>
+      Effect.gen(function* () {
+        const drained = (node: EngineNode) =>
+          Effect.gen(function* () {
+            const draining = yield* Effect.forkChild(node.engine.drain(1_000))
+            yield* engine.advance(2_000)
+            yield* Fiber.join(draining)
+          })
+        yield* drained(engine.node)
+        const always = { times: Number.POSITIVE_INFINITY }
+        let endOfFaults = () => {}
+        const second = yield* engine.startNode("node-2", (faults) => {
+          endOfFaults = faults.fail("claim", always)
+        })
+        yield* engine.advance(30_000)
+        expect(second.engine.status()).toMatchObject({ isWaiting: true, waitsFor: "firstClaim" })
+        endOfFaults()
+        yield* engine.advance(2_000)
+        expect(second.engine.status()).toMatchObject({ isWaiting: false, waitsFor: undefined })
+        // Another node takes the shards and gives them up again.
+        const endOfSilence = second.faults.fail("renew", always)
+        second.faults.fail("claim", always)
+        const third = yield* engine.startNode("node-3")
+        yield* engine.advance(12_000)
+        expect(third.engine.status().ownedShards).toBe(shards)
+        endOfSilence()
+        yield* engine.advance(2_000)
+        yield* drained(third)
+        yield* engine.advance(2_000)
+        expect(second.engine.status()).toMatchObject({ isWaiting: true, waitsFor: "nextClaim" })
+      }),
   )
 
   engineTest(
