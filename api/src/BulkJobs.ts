@@ -10,7 +10,7 @@ import { described } from "./described.ts"
 import { Instant } from "./Instant.ts"
 import type { Limits } from "./Limits.ts"
 import { Namespace } from "./Namespace.ts"
-import { NamespaceChoices } from "./NamespaceChoices.ts"
+import { BulkNamespaces } from "./NamespaceChoices.ts"
 import { exactlyOneOf } from "./oneOf.ts"
 import { perLimits } from "./perLimits.ts"
 import { endsAfterItBegins, timerFilterFields } from "./TimerFilter.ts"
@@ -38,7 +38,7 @@ const Deed = Schema.Literals(bulkDeeds).annotate({
 
 const filterFields = {
   namespace: Schema.optionalKey(Namespace),
-  namespaces: Schema.optionalKey(NamespaceChoices),
+  namespaces: Schema.optionalKey(BulkNamespaces),
   ...timerFilterFields,
 }
 

@@ -63,16 +63,24 @@ const choicesFor = (description: string) =>
 
 const namesAndPrefixes = `1 to ${mostNamespaceChoices} names or prefixes followed by * ("team-*").`
 
+const matchedTogether = `${namesAndPrefixes} The prefixes may match ${mostNamespacesMatched} namespaces together.`
+
 export const NamespaceChoices = choicesFor(
-  `${namesAndPrefixes} The prefixes may match ${mostNamespacesMatched} namespaces together. ["*"] means every namespace, but only for pending timers and dead letters.`,
+  `${matchedTogether} ["*"] means every namespace that the key may read, but only for pending timers and dead letters.`,
+)
+
+export const BulkNamespaces = choicesFor(
+  `${matchedTogether} ["*"] means every namespace, and needs a key for all of them.`,
 )
 
 export const KeyNamespaces = choicesFor(
   `Where the key may act: ${namesAndPrefixes} ["*"], the default, means everywhere. Actions on the whole service need it.`,
 )
 
-export const EventNamespaces = choicesFor(`Whose events the reader gets: ${namesAndPrefixes}`)
+export const EventNamespaces = choicesFor(
+  `Whose events the reader gets: ${namesAndPrefixes} By default, and with ["*"], all namespaces that the key may read.`,
+)
 
 export const ActivityNamespaces = choicesFor(
-  `Whose activity to count: ${namesAndPrefixes} By default all namespaces that the key may read.`,
+  `Whose activity to count: ${namesAndPrefixes} By default, and with ["*"], all namespaces that the key may read.`,
 )

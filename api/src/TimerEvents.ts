@@ -100,7 +100,7 @@ export const eventPaths = (actionField: string): Json => ({
         parameter(
           "query",
           "namespaces",
-          "Names, and prefixes followed by *, separated by commas. By default all namespaces that the key may read.",
+          "Names, and prefixes followed by *, separated by commas. By default, and with *, all namespaces that the key may read.",
           "billing,team-*",
         ),
         parameter(

@@ -3,6 +3,7 @@
  * does not decide what the caller may do: see `Caller.may`.
  */
 import type { Action } from "@punctual/api/CallTerms"
+import { everything } from "@punctual/api/KeyRights"
 import { Forbidden, Unauthorized } from "@punctual/api/Problem"
 import { anonymous, type Caller } from "./Caller.ts"
 import { FailedTries } from "./FailedTries.ts"
@@ -153,7 +154,7 @@ export const notValid = (why: WhyNotValid): Unauthorized | Forbidden => problems
 export const forbidden = (action: Action, namespace: string | undefined): Forbidden =>
   new Forbidden({
     detail:
-      namespace === undefined
+      namespace === undefined || namespace === everything
         ? `The key needs the action ${action} for all namespaces ("*").`
         : `The key needs the action ${action} in the namespace ${namespace}.`,
   })

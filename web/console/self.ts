@@ -20,8 +20,8 @@ export const useSelf = (): Self | undefined => useSelfQuery().data
 const everyNamespace: ReadonlyArray<string> = ["*"]
 
 /**
- * The namespaces of a search that names none: those of the reader's key, because the service refuses "all" to keys with
- * fewer. Undefined until the service has answered. If it cannot, the list itself will say why.
+ * The namespaces of a search that names none: those of the reader's key. The service understands "all" too, but
+ * only for pending timers and dead letters, and jobs refuse it to keys with fewer. Undefined until the service has answered. If it cannot, the list itself will say why.
  */
 export const useReachable = (): ReadonlyArray<string> | undefined => {
   const { data, error } = useSelfQuery()

@@ -15,7 +15,15 @@ import {
 import type { Action } from "@punctual/api/CallTerms"
 import { invalidField } from "@punctual/api/invalidRequest"
 import type { Limits } from "@punctual/api/Limits"
-import { CountChanged, JobNotFound, Overloaded, type Problem, QuotaExceeded } from "@punctual/api/Problem"
+import { everyNamespace } from "@punctual/api/NamespaceChoices"
+import {
+  CountChanged,
+  Forbidden,
+  JobNotFound,
+  Overloaded,
+  type Problem,
+  QuotaExceeded,
+} from "@punctual/api/Problem"
 import type { Caller } from "@punctual/door/Caller"
 import { forbidden } from "@punctual/door/Gate"
 import { Effect, SchemaParser } from "effect"
@@ -140,10 +148,20 @@ const found = (jobs: Jobs, jobId: string, caller: Caller): Effect.Effect<BulkRec
 const mayRead = (caller: Caller, job: BulkRecord): boolean =>
   namespacesOfJob(job).every((namespace) => caller.may("timers.read", namespace))
 
+/** A job that is asked to act everywhere must not silently act on less. */
+const notAllowed = (caller: Caller, action: Action, namespace: string): Problem => {
+  const problem = forbidden(action, namespace)
+  if (namespace !== everyNamespace) return problem
+  const own = caller.rights.namespaces.map((pattern) => JSON.stringify(pattern)).join(", ")
+  return new Forbidden({
+    detail: `${problem.detail} A job never acts on fewer namespaces than it names. To act on those of the key, give "namespaces": [${own}].`,
+  })
+}
+
 const whyNotAllowed = (caller: Caller, job: Pick<BulkJob, "do" | "filter">): Problem | undefined => {
   const missing = actionsOf[job.do].flatMap((action: Action) =>
     namespacesOfJob(job).flatMap((namespace) =>
-      caller.may(action, namespace) ? [] : [forbidden(action, namespace)],
+      caller.may(action, namespace) ? [] : [notAllowed(caller, action, namespace)],
     ),
   )
   return missing[0]

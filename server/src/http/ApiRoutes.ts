@@ -30,6 +30,7 @@ import type { Route } from "@punctual/http/Route"
 import { Turns } from "@punctual/http/Turns"
 import { Cause, Context, Effect, Exit, LogLevel, References, Result } from "effect"
 import type { Asked, ByEndpoint, Call } from "../calls/Call.ts"
+import { narrowedTo } from "../calls/narrowedTo.ts"
 import { unanswered } from "../calls/problemOf.ts"
 import { whyForbidden } from "../calls/whyForbidden.ts"
 import { WallClock } from "../ports/WallClock.ts"
@@ -243,7 +244,7 @@ class ApiRoute implements Route {
     if ("problem" in read) return read.problem
     const decoded = this.#endpoint.decode(read.input)
     if (Result.isFailure(decoded)) return invalidRequest(decoded.failure)
-    const body = decoded.success
+    const body = caller === anonymous ? decoded.success : narrowedTo(caller, this.#endpoint, decoded.success)
     const forbidden = caller === anonymous ? undefined : whyForbidden(this.#endpoint, body, caller)
     if (forbidden !== undefined) return forbidden
     return {

@@ -15,6 +15,7 @@ import type { HttpRequest } from "@punctual/http/HttpRequest"
 import { problemResponse } from "@punctual/http/problemResponse"
 import type { Route } from "@punctual/http/Route"
 import { Result, SchemaParser } from "effect"
+import { narrowedTo } from "../calls/narrowedTo.ts"
 import { wantedNamespaces } from "../calls/wantedNamespaces.ts"
 import { whyForbidden } from "../calls/whyForbidden.ts"
 import type { TimerEvent } from "../domain/TimerEvent.ts"
@@ -93,12 +94,13 @@ export class EventStreams implements Route {
     if (isRefusal(caller)) return callerCheck?.refused(caller) ?? problemResponse(caller.problem)
     const asked = decodeQuery(paramsOf(request.query), requestParseOptions)
     if (Result.isFailure(asked)) return problemResponse(invalidRequest(asked.failure))
-    const forbidden = whyForbidden(neededFor(asked.success), asked.success, caller)
+    const wanted = narrowedTo(caller, neededFor(asked.success), asked.success)
+    const forbidden = whyForbidden(neededFor(wanted), wanted, caller)
     if (forbidden !== undefined) return problemResponse(forbidden)
     const callerName = caller.keyId ?? `address ${request.addressGroup}`
     const refused = this.#whyTooMany(callerName)
     if (refused !== undefined) return problemResponse(refused)
-    return this.#begin(request, callerName, wantedBy(caller, asked.success))
+    return this.#begin(request, callerName, wantedBy(caller, wanted))
   }
 
   #begin(request: HttpRequest, callerName: string, wants: (event: TimerEvent) => boolean): HttpAnswer {

@@ -89,6 +89,9 @@ describe("rights", () => {
         expect([filter, await started(filter)]).toEqual([filter, "200 answered"])
       for (const namespaces of [["billing", "other"], ["tea*"], ["billing*"], ["*"]])
         expect([namespaces, await started({ namespaces })]).toEqual([namespaces, "403 forbidden"])
+      const { json } = await ask(key, "bulk/start", jobOn({ namespaces: ["*"] }))
+      expect(json.detail).toContain('for all namespaces ("*")')
+      expect(json.detail).toContain('give "namespaces": ["team-*", "billing"]')
     }))
 
   test("a job is shown only to keys that may read all its namespaces, and aborted with its action", () =>

@@ -91,7 +91,8 @@ describe("a histogram", () => {
         ["a", ["team-a"], 3],
         ["a", ["team-*"], undefined],
         ["a", ["team-a", "team-b"], undefined],
-        ["team", ["*"], undefined],
+        ["team", ["*"], 4],
+        ["a", ["*"], 3],
         ["team", ["other"], undefined],
       ] as const) {
         const answer = await call("histogram", { filter: { ...span, namespaces }, buckets: 1 }, as(label))

@@ -155,14 +155,55 @@ describe("timers of several namespaces", () => {
       expect([await service.pendingIn("billing"), await service.pendingIn("other")]).toEqual([2, 0])
     }))
 
-  test("a list needs every namespace that it names, and * needs all", () =>
+  test("a list needs every namespace that it names", () =>
     withKeys(async (service) => {
       const key = await service.keys.make({ actions: ["timers.read"], namespaces: ["team-*", "billing"] })
       const list = async (scope: object) => (await service.call("list", scope, bearer(key))).status
       expect(await list({ namespaces: ["team-a", "team-b*", "billing"] })).toBe(200)
-      for (const namespaces of [["billing", "other"], ["tea*"], ["billing*"], ["*"]]) {
+      for (const namespaces of [["billing", "other"], ["tea*"], ["billing*"]]) {
         expect([namespaces, await list({ namespaces })]).toEqual([namespaces, 403])
       }
+    }))
+
+  test("in calls that only read, * means all namespaces of the key, by name and by pattern", () =>
+    withKeys(async (service) => {
+      const { admin, make } = service.keys
+      const timers = ["billing", "billing2", "other", "team-a", "team-b", "tea"].map(timer)
+      expect((await service.call("createMany", { timers }, bearer(admin))).status).toBe(200)
+      const readable = async (rights: Partial<NewKey>): Promise<ReadonlyArray<string> | string> => {
+        const key = bearer(await make({ actions: ["timers.read"], ...rights }))
+        const ask = async (call: string, body: object) => {
+          const { status, json } = await service.call(call, body, key)
+          return status === 200 ? json : { refused: `${status} ${json.code}` }
+        }
+        const everywhere = { namespaces: ["*"] }
+        const span = { from: new Date().toISOString(), until: new Date(Date.now() + 7_200_000).toISOString() }
+        const { timers: listed, refused } = await ask("list", everywhere)
+        if (refused !== undefined) return refused
+        const { count } = await ask("count", everywhere)
+        const { total } = await ask("histogram", { filter: { ...everywhere, ...span }, buckets: 1 })
+        const withTag = await ask("count", { ...everywhere, idPrefix: "t", states: ["pending", "dead"] })
+        expect([count, total, withTag.count]).toEqual([listed.length, listed.length, listed.length])
+        return listed.map(({ namespace }: { namespace: string }) => namespace).toSorted()
+      }
+      expect(await readable({ namespaces: ["billing"] })).toEqual(["billing"])
+      expect(await readable({ namespaces: ["team-*", "billing"] })).toEqual(["billing", "team-a", "team-b"])
+      expect(await readable({ namespaces: ["nobody-*"] })).toEqual([])
+      expect(await readable({})).toHaveLength(6)
+      expect(await readable({ actions: ["namespaces.read"], namespaces: ["billing"] })).toBe("403 forbidden")
+    }))
+
+  test("a cursor of a list with * goes on in the namespaces of the same key, and not in those of another", () =>
+    withKeys(async (service) => {
+      const { admin, make } = service.keys
+      const timers = ["team-a", "team-b", "other"].map(timer)
+      expect((await service.call("createMany", { timers }, bearer(admin))).status).toBe(200)
+      const team = bearer(await make({ actions: ["timers.read"], namespaces: ["team-*"] }))
+      const other = bearer(await make({ actions: ["timers.read"], namespaces: ["other"] }))
+      const page = { namespaces: ["*"], limit: 1 }
+      const { nextCursor: cursor } = (await service.call("list", page, team)).json
+      expect((await service.call("list", { ...page, cursor }, team)).json.timers).toHaveLength(1)
+      expect((await service.call("list", { ...page, cursor }, other)).json.code).toBe("invalidRequest")
     }))
 
   test("a list of namespaces shows only those of the key, on all its pages, and no cursor names another", () =>
