@@ -79,7 +79,7 @@ const lines: ReadonlyArray<Line> = [
     ["namespaces/get", "timers/create", "timers/get"],
   ),
   {
-    ...line("watch", ["--namespace", "billing"], ["service/get", "namespaces/get", "timers/list"]),
+    ...line("watch", ["--namespace", "billing"], ["timers/list"]),
     isEndless: true,
   },
   line("status", [], ["service/get"]),

@@ -2,24 +2,28 @@
 // page of the timers due next and a page of the latest outcomes. It counts less often, because counts cost more.
 import type { TimerAnswer } from "@punctual/api/GetTimer"
 import { ListTimersAnswer } from "@punctual/api/ListTimers"
-import { ListNamespacesAnswer, NamespaceAnswer } from "@punctual/api/NamespaceSettings"
+import { everyNamespace } from "@punctual/api/NamespaceChoices"
 import { ServiceAnswer } from "@punctual/api/Service"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import type { ServiceAddress } from "../client/ServiceAddress.ts"
-import { type ServiceFailure, tryService } from "../client/ServiceClient.ts"
+import type { ServiceFailure } from "../client/ServiceClient.ts"
+import {
+  callsAtOnce,
+  findScopes,
+  ifAllowed,
+  scopeFields,
+  type WatchedScope,
+  watchCall,
+} from "./WatchedScopes.ts"
 
 export type WatchedTimer = TimerAnswer["timer"]
-type NamespaceView = ListNamespacesAnswer["namespaces"][number]
 
-/** Each namespace costs four calls a turn. */
-export const namespacesMost = 8
 const dueMost = 10
 const outcomesMost = 50
 /** Outcomes of the same time do not become visible in order, so each turn reads the last seconds again. */
 const overlapMs = 2_000
 const countEvery = 5
 const knownMost = 10_000
-const callsAtOnce = 4
 
 export interface WatchedChange {
   readonly kind: "delivered" | "cancelled" | "dead" | "retry" | "inFlight"
@@ -27,9 +31,12 @@ export interface WatchedChange {
 }
 
 export interface Snapshot {
+  /** By the clock of the service; if the key may not read it, by the clock of this machine. */
   readonly nowMs: number
   readonly pause: ServiceAnswer["pause"]
-  readonly namespaces: ReadonlyArray<NamespaceView>
+  readonly namespaces: ReadonlyArray<WatchedScope>
+  /** What the key may not see, and the right that it would need. */
+  readonly hidden: ReadonlyArray<string>
   /** The service has more namespaces than the command watches. */
   readonly hasMore: boolean
   /** Pending timers and timers in flight, earliest first. */
@@ -44,14 +51,16 @@ export class WatchPoll {
   readonly #service: ServiceAddress
   readonly #asked: ReadonlyArray<string>
   #turns = 0
-  #namespaces: ReadonlyArray<NamespaceView> = []
+  #namespaces: ReadonlyArray<WatchedScope> = []
   #hasMore = false
-  /** The next turn reads the outcomes since this time. */
+  #hidden: ReadonlyArray<string> = []
+  #mayReadService = true
+  /** The next turn reads the outcomes since this time of the service. */
   #fromMs: number | undefined
   /** The changes that were already reported, oldest first. */
   readonly #known = new Set<string>()
 
-  /** If `asked` is empty, it watches the first namespaces of the service. */
+  /** If `asked` is empty, it watches the first namespaces of the service, or those of the key. */
   constructor(service: ServiceAddress, asked: ReadonlyArray<string>) {
     this.#service = service
     this.#asked = asked
@@ -60,37 +69,34 @@ export class WatchPoll {
   /** One turn. The first turn reports no changes. */
   get next(): Effect.Effect<Snapshot, ServiceFailure> {
     return Effect.gen({ self: this }, function* () {
-      const service = yield* this.#call("/service/get", {}, ServiceAnswer)
-      if (this.#turns++ % countEvery === 0) yield* this.#count
-      const isFirst = this.#fromMs === undefined
-      const fromMs = this.#fromMs ?? service.now
+      const service = yield* this.#state
+      const isFirst = this.#turns === 0
+      if (this.#turns % countEvery === 0) yield* this.#count
+      const fromMs = this.#fromMs ?? service?.now
       const pages = yield* Effect.forEach(
-        this.#namespaces.flatMap(({ namespace }) => [
-          { namespace, limit: dueMost },
-          ...(["delivered", "cancelled", "dead"] as const).map((state) => ({
-            namespace,
-            state,
-            from: new Date(Math.max(0, fromMs - overlapMs)).toISOString(),
-            limit: outcomesMost,
-          })),
-        ]),
+        this.#namespaces.flatMap(({ namespace }) => listsOf(namespace, fromMs)),
         (fields) =>
-          Effect.map(this.#call("/timers/list", fields, ListTimersAnswer), ({ timers, nextCursor }) => ({
-            isDue: !("state" in fields),
-            timers,
-            isCut: nextCursor !== undefined,
-          })),
+          Effect.map(
+            watchCall(this.#service, "/timers/list", fields, ListTimersAnswer),
+            ({ timers, nextCursor }) => ({
+              isDue: !("state" in fields),
+              timers,
+              isCut: nextCursor !== undefined,
+            }),
+          ),
         { concurrency: callsAtOnce },
       )
+      this.#turns++
       const due = pages.flatMap(({ isDue, timers }) => (isDue ? timers : []))
       const finished = pages.flatMap(({ isDue, timers }) => (isDue ? [] : timers))
       const hasMissed = pages.some(({ isDue, isCut, timers }) => !isDue && isCut && this.#hasGap(timers))
       const changes = this.#changesIn(due, finished)
-      this.#fromMs = service.now
+      this.#fromMs = service?.now ?? latestOf(finished, this.#fromMs)
       return {
-        nowMs: service.now,
-        pause: service.pause,
+        nowMs: service?.now ?? (yield* Clock.currentTimeMillis),
+        pause: service?.pause,
         namespaces: this.#namespaces,
+        hidden: [...(this.#mayReadService ? [] : [serviceHidden]), ...this.#hidden],
         hasMore: this.#hasMore,
         due: due.toSorted((a, b) => dueAt(a) - dueAt(b)).slice(0, dueMost),
         changes: isFirst ? [] : changes,
@@ -99,36 +105,22 @@ export class WatchPoll {
     })
   }
 
-  get #count() {
-    return Effect.gen({ self: this }, function* () {
-      if (this.#asked.length > 0) {
-        this.#namespaces = yield* Effect.forEach(
-          this.#asked,
-          (namespace) =>
-            Effect.map(
-              this.#call("/namespaces/get", { namespace }, NamespaceAnswer),
-              ({ settings }) => settings,
-            ),
-          { concurrency: callsAtOnce },
-        )
-        return
-      }
-      const { namespaces, nextCursor } = yield* this.#call(
-        "/namespaces/list",
-        { limit: namespacesMost },
-        ListNamespacesAnswer,
-      )
-      this.#namespaces = namespaces
-      this.#hasMore = nextCursor !== undefined
-    })
+  /** The state of the service; `undefined` if the key may not read it, which never changes. */
+  get #state(): Effect.Effect<ServiceAnswer | undefined, ServiceFailure> {
+    if (!this.#mayReadService) return Effect.succeed(undefined)
+    return Effect.tap(ifAllowed(watchCall(this.#service, "/service/get", {}, ServiceAnswer)), (state) =>
+      Effect.sync(() => {
+        this.#mayReadService = state !== undefined
+      }),
+    )
   }
 
-  #call<A>(
-    path: string,
-    fields: Readonly<Record<string, unknown>>,
-    answer: Parameters<typeof tryService<A>>[1]["answer"],
-  ): Effect.Effect<A, ServiceFailure> {
-    return Effect.map(tryService(this.#service, { path, fields, answer }), ({ value }) => value)
+  get #count() {
+    return Effect.map(findScopes(this.#service, this.#asked), ({ scopes, hasMore, hidden }) => {
+      this.#namespaces = scopes
+      this.#hasMore = hasMore
+      this.#hidden = hidden
+    })
   }
 
   /**
@@ -174,6 +166,27 @@ export class WatchPoll {
     return changes
   }
 }
+
+const serviceHidden =
+  "Without service.read for all namespaces, the key cannot see a pause of the service, and times are by the clock of this machine."
+
+/** What is due, and what has ended since. A list over all namespaces cannot have delivered and cancelled timers. */
+const listsOf = (namespace: string, fromMs: number | undefined) => {
+  const states =
+    namespace === everyNamespace ? (["dead"] as const) : (["delivered", "cancelled", "dead"] as const)
+  const since = fromMs === undefined ? {} : { from: new Date(Math.max(0, fromMs - overlapMs)).toISOString() }
+  return [
+    { ...scopeFields(namespace), limit: dueMost },
+    ...states.map((state) => ({ ...scopeFields(namespace), state, ...since, limit: outcomesMost })),
+  ]
+}
+
+/** The latest end that was seen stands for the time of a service whose clock the key may not read. */
+const latestOf = (finished: ReadonlyArray<WatchedTimer>, beforeMs: number | undefined): number | undefined =>
+  finished.reduce<number | undefined>(
+    (latestMs, { finishedAt = 0 }) => Math.max(latestMs ?? 0, finishedAt),
+    beforeMs,
+  )
 
 /** An arming that was delivered and armed again has a fireId of its own. */
 const outcomeName = ({ fireId, state, finishedAt }: WatchedTimer): string =>

@@ -7,7 +7,8 @@ import { Command, Flag } from "effect/cli"
 import { shownUrl } from "../client/ServiceAddress.ts"
 import { type CommandInput, isPassing, serviceFlags } from "../client/ServiceClient.ts"
 import { CommandFailed, Output } from "../frame/CommandRuntime.ts"
-import { namespacesMost, type Snapshot, type WatchedChange, WatchPoll } from "./WatchPoll.ts"
+import { namespacesMost } from "./WatchedScopes.ts"
+import { type Snapshot, type WatchedChange, WatchPoll } from "./WatchPoll.ts"
 import { awayLines, changeJson, changeText, viewLines } from "./watchText.ts"
 
 const intervalMs = { min: 200, max: 60_000 }
@@ -64,7 +65,8 @@ export const watchCommand = (input: CommandInput) =>
         "Show what happens: the timers due next, the timers in flight, the latest outcomes, and counts by namespace.",
         "  On a terminal it draws a live view. In a file or a pipe it writes one line for each change, and with --json one",
         "  JSON object for each change. It asks the API once a second. If there are very many outcomes, it shows the latest.",
-        `  Without --namespace it watches the first ${namespacesMost} namespaces. Press Ctrl-C to stop; the exit code is then 0.`,
+        `  Without --namespace it watches the first ${namespacesMost} namespaces. The key needs timers.read there; what it may`,
+        "  not see, such as a pause, is named. Press Ctrl-C to stop; the exit code is then 0.",
         "  If the service becomes unreachable, the command waits and continues when the service is back.",
       ].join("\n"),
     ),
@@ -116,7 +118,7 @@ class LinesView implements View {
     this.#json = json
   }
 
-  show({ changes, hasMissed, namespaces }: Snapshot): Drawn {
+  show({ changes, hasMissed, namespaces, hidden }: Snapshot): Drawn {
     const lines = [
       ...(this.#isAway ? [this.#note("back", "The service answers again.")] : []),
       ...(this.#isFirst
@@ -125,6 +127,7 @@ class LinesView implements View {
               "watching",
               `Watching ${namespaces.map(({ namespace }) => namespace).join(", ") || "for namespaces"} (press Ctrl-C to stop)`,
             ),
+            ...hidden.map((message) => this.#note("hidden", message)),
           ]
         : []),
       ...(hasMissed ? [this.#note("missed", "More changes happened than are shown.")] : []),

@@ -47,7 +47,7 @@ export const changeJson = ({ kind, timer }: WatchedChange): string => {
 /** The whole view. `latest` has the changes so far, the latest first. No line is wider than the terminal. */
 export const viewLines = (
   url: string,
-  { nowMs, pause, namespaces, hasMore, due }: Snapshot,
+  { nowMs, pause, namespaces, hasMore, hidden, due }: Snapshot,
   latest: ReadonlyArray<WatchedChange>,
   columns: number,
 ): ReadonlyArray<string> => {
@@ -64,10 +64,11 @@ export const viewLines = (
             namespace,
             countText(pending),
             countText(dead),
-            isPaused ? "paused" : "yes",
+            isPaused === undefined ? "?" : isPaused ? "paused" : "yes",
           ]),
         ]).split("\n")),
     ...(hasMore ? ["The service has more namespaces: choose some with --namespace."] : []),
+    ...hidden,
     "",
     `Due next${inFlight === 0 ? "" : `, ${inFlight} in flight`}:`,
     ...(due.length === 0

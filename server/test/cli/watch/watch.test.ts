@@ -12,11 +12,12 @@ import { run, withoutKey } from "../CommandFixture.ts"
 const escapeMark = String.fromCharCode(27)
 
 /** A watch that runs until it is stopped. */
-const watching = (url: string, args: ReadonlyArray<string>, columns?: number) => {
+const watching = (url: string, args: ReadonlyArray<string>, columns?: number, apiKey?: string) => {
   const lines: Array<string> = []
   const stopped = Promise.withResolvers<void>()
   const ended = run(["watch", "--interval", "200ms", "--url", url, ...args], {
     columns,
+    environment: apiKey === undefined ? {} : { TIMER_API_KEY: apiKey },
     out: async (text) => void lines.push(...text.split("\n").filter((line) => line !== "")),
     onStop: (stop) => {
       void stopped.promise.then(stop)
@@ -121,6 +122,78 @@ describe("watch", () => {
       await watch.until("what happened meanwhile", /delivered {2}billing\/good-meanwhile/)
       expect(await watch.stop()).toBe(0)
       expect(watch.lines.filter((line) => line.includes("does not answer"))).toHaveLength(1)
+    }))
+
+  const postAs = ({ fetch }: RunningService, apiKey: string, path: string, body: object) =>
+    fetch(`/api/v1/${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}` },
+      body: JSON.stringify(body),
+    })
+
+  /** An administrator's key, and a key with these rights. */
+  const makeKeys = async (service: RunningService, rights: object): Promise<[string, string]> => {
+    const admin = (await service.post("keys/create", { label: "admin", role: "admin" })).json.apiKey
+    const made = await postAs(service, admin, "keys/create", { label: "some", ...rights })
+    return [admin, made.json.apiKey]
+  }
+
+  const timerOf = (namespace: string, timerId: string, delay = "0s") => ({
+    namespace,
+    timerId,
+    delay,
+    callbackUrl: "http://127.0.0.1:9/",
+  })
+
+  test("shows a key of some namespaces what it may see, and says what it may not", () =>
+    // The clock of the service is far from that of this machine.
+    withService({ deliver, clockStartMs: Date.UTC(2030, 0, 1) }, async (service) => {
+      const rights = { actions: ["timers.read"], namespaces: ["billing", "team-*"] }
+      const [admin, key] = await makeKeys(service, rights)
+      const ask = (path: string, body: object) => postAs(service, admin, path, body)
+      await ask("timers/create", timerOf("billing", "good-before"))
+      await ask("timers/create", timerOf("billing", "next", "1h"))
+      await ask("clock/advance", { by: "10ms" })
+      const watch = watching(service.url, [], undefined, key)
+      const screen = watching(service.url, [], 200, key)
+      await watch.until("it watches", /Watching billing, team-\*/)
+      await watch.until("what it cannot see", /Without service.read for all namespaces, .* pause/)
+      await watch.until("what else", /Without namespaces.read, .* pauses of namespaces/)
+      await screen.until("the counts", /billing +1 +0 +\?/)
+      for (const namespace of ["billing", "other", "team-a"]) {
+        await ask("timers/create", timerOf(namespace, "good"))
+        await ask("timers/create", timerOf(namespace, "bad"))
+      }
+      await ask("clock/advance", { by: "10ms" })
+      for (const namespace of ["billing", "team-a"]) {
+        await watch.until("a delivery", new RegExp(`delivered {2}${namespace}/good `))
+        await watch.until("a dead letter", new RegExp(`dead {7}${namespace}/bad `))
+      }
+      await screen.until("a delivery", /delivered {2}team-a\/good /)
+      expect([await watch.stop(), await screen.stop()]).toEqual([0, 0])
+      const shown = [...watch.lines, ...screen.lines].join("\n")
+      expect(shown).not.toContain("other/")
+      expect(watch.lines.join("\n")).not.toContain("good-before")
+    }))
+
+  test("works with timers.read alone for all namespaces, and refuses a key that may not read timers", () =>
+    withService({ deliver }, async (service) => {
+      const [admin, key] = await makeKeys(service, { actions: ["timers.read"] })
+      const watch = watching(service.url, [], undefined, key)
+      await watch.until("it watches", /Watching \*/)
+      await watch.until("what it cannot see", /name namespaces with --namespace/)
+      await postAs(service, admin, "timers/create", timerOf("billing", "bad"))
+      await watch.until("a dead letter", /dead {7}billing\/bad /)
+      expect(await watch.stop()).toBe(0)
+      const blind = await postAs(service, admin, "keys/create", {
+        label: "blind",
+        actions: ["namespaces.read"],
+        namespaces: ["billing"],
+      })
+      const refused = await run(["watch", "--url", service.url, "--namespace", "billing"], {
+        environment: { TIMER_API_KEY: blind.json.apiKey },
+      })
+      expect([refused.exitCode, refused.err]).toEqual([1, expect.stringContaining("timers.read")])
     }))
 
   test("says that changes are missing only if it did not read them", () =>
