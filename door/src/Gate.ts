@@ -27,6 +27,8 @@ export interface Presented {
    * browsers add cookies to requests of other pages too.
    */
   readonly isSameOrigin: boolean
+  /** The port in the address that the browser shows. Asked only if there is a cookie. */
+  readonly port: () => number
 }
 
 export type FailureReason = WhyNotValid | "missing" | "crossSite"
@@ -41,8 +43,6 @@ export interface Refusal {
 export interface GateOptions {
   readonly keys: KeyDirectory["Service"]
   readonly mode: AuthMode
-  /** In the name of the session cookie. */
-  readonly port: number
   readonly nowMs: () => number
   readonly tries?: FailedTries
 }
@@ -70,7 +70,7 @@ export class Gate {
     const session =
       cookie === null || authorization !== null
         ? undefined
-        : this.#options.keys.sessions.judge(cookie, { port: this.#options.port }, this.#now())
+        : this.#options.keys.sessions.judge(cookie, { port: presented.port() }, this.#now())
     if (session === undefined) return this.#refusal(presented, "missing")
     if (!presented.isSameOrigin) return this.#refusal(presented, "crossSite")
     return this.#judged(presented, session)

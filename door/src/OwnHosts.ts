@@ -4,7 +4,7 @@
  * service that only this machine can reach accepts only names that mean this machine, and names that an operator wrote
  * down.
  */
-import { type HostAndPort, hostAndPort, isLoopbackHost } from "./hostAndPort.ts"
+import { type HostAndPort, hostAndPort, isLoopbackHost, usualPort } from "./hostAndPort.ts"
 
 export interface OwnHostsOptions {
   /** Whether the service listens on a loopback address. Otherwise it accepts every name. */
@@ -41,10 +41,10 @@ export class OwnHosts {
     const [, scheme = "", text = ""] = /^(https?):\/\/(.+)$/.exec(origin) ?? []
     const own = hostAndPort(text)
     if (own === undefined) return false
-    const usualPort = scheme === "https" ? 443 : 80
-    const port = own.port ?? usualPort
+    const ofScheme = usualPort(scheme === "https")
+    const port = own.port ?? ofScheme
     const isSame = (other: HostAndPort | undefined): boolean =>
-      other?.name === own.name && (other.port ?? usualPort) === port
+      other?.name === own.name && (other.port ?? ofScheme) === port
     return (
       ofRequest.some((host) => typeof host === "string" && isSame(hostAndPort(host))) ||
       this.#options.hosts.some(isSame)

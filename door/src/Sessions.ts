@@ -12,7 +12,11 @@ import type { KeyVerdict, KnownKey, KnownKeys } from "./KnownKeys.ts"
 export const sessionMs = 8 * 3_600_000
 
 export interface SessionPlace {
-  /** In the name of the cookie, because cookies do not distinguish ports. */
+  /**
+   * The port in the address that the browser shows. It is in the name of the cookie, because cookies do not distinguish
+   * ports, and two services on one machine must not overwrite each other's. Behind a proxy it is the port of the proxy,
+   * so all nodes there have the same cookie.
+   */
   readonly port: number
   /** Browsers then send the cookie only over TLS. */
   readonly isSecure: boolean

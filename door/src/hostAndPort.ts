@@ -17,6 +17,9 @@ export const hostAndPort = (text: string): HostAndPort | undefined => {
   return { name, ...(port === undefined ? {} : { port }) }
 }
 
+/** The port that browsers leave out. */
+export const usualPort = (isSecure: boolean): number => (isSecure ? 443 : 80)
+
 /** Browsers keep the dot at the end of a name, and it leads to the same host. */
 const nameOf = (text = ""): string | undefined => {
   const name = text.toLowerCase().replace(/\.$/, "")

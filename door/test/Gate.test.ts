@@ -15,6 +15,7 @@ const nobody: Presented = {
   address: "192.0.2.7",
   addressGroup: "192.0.2.7",
   isSameOrigin: false,
+  port: () => 8080,
 }
 
 class Scene {
@@ -24,7 +25,7 @@ class Scene {
 
   constructor(keys: KeyDirectory["Service"], mode: AuthMode = "auto") {
     this.keys = keys
-    this.gate = new Gate({ keys, mode, port: 8080, nowMs: () => this.nowMs })
+    this.gate = new Gate({ keys, mode, nowMs: () => this.nowMs })
   }
 
   /** The name of the caller, or the reason of the refusal. */
@@ -225,6 +226,8 @@ describe("a session", () => {
         const { cookie } = yield* begun(scene)
         const other = cookie.replace("8080", "9090")
         expect(scene.admitted({ cookie: other, isSameOrigin: true })).toBe("401 missing")
+        expect(scene.admitted({ cookie, isSameOrigin: true, port: () => 9090 })).toBe("401 missing")
+        expect(scene.admitted({ cookie: other, isSameOrigin: true, port: () => 9090 })).toBe("anna")
       }),
     ),
   )

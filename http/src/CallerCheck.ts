@@ -5,7 +5,7 @@ import { forbidden, type Gate, isRefusal, KeyCaller, type Refusal } from "@punct
 import { expiryNoticeMs } from "@punctual/door/KeyExpiry"
 import type { HttpAnswer } from "./HttpAnswer.ts"
 import type { AuthMetrics } from "./HttpMetrics.ts"
-import type { HttpRequest } from "./HttpRequest.ts"
+import { askedPortOf, type HttpRequest } from "./HttpRequest.ts"
 import { problemResponse } from "./problemResponse.ts"
 
 export class CallerCheck {
@@ -30,6 +30,7 @@ export class CallerCheck {
       address,
       addressGroup,
       isSameOrigin: this.#isSameOrigin(request),
+      port: () => askedPortOf(request),
     })
   }
 

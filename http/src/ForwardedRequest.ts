@@ -13,6 +13,7 @@ export class ForwardedRequest implements HttpRequest {
   readonly requestId: string
   readonly remoteAddress: string
   readonly addressGroup: string
+  readonly forwardedHost: string | undefined
   readonly isSecure: boolean
   readonly #request: HttpRequest
 
@@ -25,6 +26,7 @@ export class ForwardedRequest implements HttpRequest {
     this.requestId = request.requestId
     this.remoteAddress = client.address
     this.addressGroup = addressGroupOf(client.address)
+    this.forwardedHost = client.host
     this.isSecure = client.isSecure ?? request.isSecure
     this.#request = request
   }

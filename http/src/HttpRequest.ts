@@ -1,5 +1,6 @@
 // A request as the routes see it. The listener makes it from bytes, and tests make it from text. It is smaller than the
 // web's Request: a route reads a header or the body at once, without promises, if they have arrived.
+import { hostAndPort, usualPort } from "@punctual/door/hostAndPort"
 
 export interface HttpRequest {
   readonly method: string
@@ -15,11 +16,17 @@ export interface HttpRequest {
   readonly remoteAddress: string
   /** The addresses that share limits with this one: an IPv6 address counts as its /64 network. */
   readonly addressGroup: string
+  /** The host that the client asked a trusted proxy for, if the proxy says it. */
+  readonly forwardedHost?: string | undefined
   /** Whether the client uses TLS, here or at a trusted proxy. */
   readonly isSecure: boolean
   /** Aborts when the client has gone, or when the service stops while a stream is being sent. */
   readonly signal: AbortSignal
 }
+
+/** The port in the address that the client used. A proxy that is not trusted must pass on the header `Host`. */
+export const askedPortOf = ({ forwardedHost, headers, isSecure }: HttpRequest): number =>
+  hostAndPort(forwardedHost ?? headers.get("host") ?? "")?.port ?? usualPort(isSecure)
 
 export interface RequestHeaders {
   /** `name` is in lower case. Values of a repeated header are joined with a comma. */

@@ -176,13 +176,13 @@ const keysOf = (configuration: Configuration, { port }: Listening) =>
         `${settings.auth.name} is off: everyone who reaches ${httpHost}:${port} can do everything`,
       )
     }
-    const gate = new Gate({ keys, mode: auth, port, nowMs: now })
+    const gate = new Gate({ keys, mode: auth, nowMs: now })
     if (gate.isClosed && !keys.hasAdministrator(now())) {
       yield* Effect.logWarning(
         `calls need a key, and no administrator's key works: set ${settings.adminKeyFile.name}, or make one with punctual keys create --admin`,
       )
     }
-    return { keys, port, gate }
+    return { keys, gate }
   })
 
 /** A node that stops is no longer a member, and for a while it still passes requests on. */

@@ -16,6 +16,8 @@ export interface Asked<Body> {
   readonly traceparent?: string
   /** The client reached the service, or a proxy before it, over TLS. */
   readonly isSecure?: boolean
+  /** The port in the address that the client used; only for calls about sessions. */
+  readonly port?: number
   /** The id of the request, for logs and audit records; absent for a program that calls in its own process. */
   readonly requestId?: string
   /**

@@ -2,6 +2,7 @@
 import type { CreateSession, EndSession, EndSessionAnswer, SessionAnswer } from "@punctual/api/Keys"
 import { KeyChangeRefused, type Problem } from "@punctual/api/Problem"
 import { notValid } from "@punctual/door/Gate"
+import { usualPort } from "@punctual/door/hostAndPort"
 import type { KeyDirectory } from "@punctual/door/KeyDirectory"
 import { Effect } from "effect"
 import type { Asked, Call } from "./Call.ts"
@@ -18,13 +19,12 @@ export interface SessionCalls {
 
 export interface SessionParts {
   readonly keys: KeyDirectory["Service"]
-  readonly port: number
 }
 
 export const makeSessionCalls = (parts: SessionParts | undefined): SessionCalls => {
   if (parts === undefined) return { create: () => noSessions, end: () => noSessions }
-  const { keys, port } = parts
-  const placeOf = ({ isSecure = false }: Asked<unknown>) => ({ port, isSecure })
+  const { keys } = parts
+  const placeOf = ({ isSecure = false, port = usualPort(isSecure) }: Asked<unknown>) => ({ port, isSecure })
   return {
     create: (asked) => {
       const { body, receivedAt } = asked

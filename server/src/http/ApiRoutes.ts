@@ -22,7 +22,7 @@ import { type CallerCheck, expiryHeaders } from "@punctual/http/CallerCheck"
 import { Deadlines } from "@punctual/http/Deadlines"
 import { type HttpAnswer, jsonAnswer } from "@punctual/http/HttpAnswer"
 import { type RouteMetrics, routeMetrics } from "@punctual/http/HttpMetrics"
-import type { HttpRequest } from "@punctual/http/HttpRequest"
+import { askedPortOf, type HttpRequest } from "@punctual/http/HttpRequest"
 import { problemResponse } from "@punctual/http/problemResponse"
 import type { BodyRead, RequestBodies } from "@punctual/http/RequestBody"
 import { type RequestRead, RequestText } from "@punctual/http/RequestText"
@@ -254,6 +254,8 @@ class ApiRoute implements Route {
       requestId: request.requestId,
       ...(trace === undefined ? undefined : { traceparent: trace }),
       ...(request.isSecure === true ? { isSecure: true } : undefined),
+      // Only calls about sessions need it, and these need no key.
+      ...(this.#endpoint.needsNoKey === true ? { port: askedPortOf(request) } : undefined),
     }
   }
 

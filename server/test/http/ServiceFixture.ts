@@ -94,7 +94,6 @@ export const withService = (
       const gate = new Gate({
         keys,
         mode: options.auth ?? "auto",
-        port: 0,
         nowMs,
         tries: new FailedTries(0),
       })
@@ -112,7 +111,7 @@ export const withService = (
           ...(options.pages === undefined ? {} : { pages: options.pages }),
         }),
         ...(options.about === undefined ? {} : { about: options.about }),
-        keys: { keys, gate, port: 0 },
+        keys: { keys, gate },
         ...(options.metricsAreOpen === undefined ? {} : { metricsAreOpen: options.metricsAreOpen }),
       })
       const listening = yield* listen({

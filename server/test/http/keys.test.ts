@@ -511,14 +511,48 @@ describe("a session", () => {
         const begun = await sendTo(service, "/api/v1/sessions/create", { apiKey }, proxied)
         const header = begun.headers.get("set-cookie") ?? ""
         expect(header).toEndWith("; Secure")
+        expect(header).toStartWith("punctual_session_443=")
         const cookie = header.split(";")[0] ?? ""
         const self = (more: Record<string, string>) =>
           sendTo(service, "/api/v1/keys/self", {}, { ...proxied, cookie, ...more })
         expect((await self({})).json.name).toBe("anna")
         expect((await self({ origin: "https://evil.example" })).status).toBe(403)
+        // Another node behind the same proxy gets another Host.
+        expect((await self({ host: "other.internal:9090" })).json.name).toBe("anna")
       },
       { guard: { trustedProxies: new AddressRanges([["127.0.0.0", 8]]) } },
     ))
+
+  test("has the port that the browser shows in the name of its cookie, and is not seen on another port", () =>
+    withKeys(async (service) => {
+      const apiKey = service.keys.admin.text
+      const begun = async (host: string) => {
+        const { headers } = await sendTo(service, "/api/v1/sessions/create", { apiKey }, { host })
+        return (headers.get("set-cookie") ?? "").split(";")[0] ?? ""
+      }
+      const selfAt = async (host: string, cookie: string) => {
+        const headers = { host, cookie, origin: `http://${host}` }
+        return (await sendTo(service, "/api/v1/keys/self", {}, headers)).status
+      }
+      const [usual, first, second] = [
+        await begun("timers.example.com"),
+        await begun("timers.example.com:8081"),
+        await begun("[::1]:8082"),
+      ]
+      const names = [usual, first, second].map((cookie) => cookie.split("=")[0])
+      expect(names).toEqual(["punctual_session_80", "punctual_session_8081", "punctual_session_8082"])
+      expect(await selfAt("timers.example.com", usual)).toBe(200)
+      expect(await selfAt("timers.example.com:8081", `${usual}; ${first}; ${second}`)).toBe(200)
+      expect(await selfAt("timers.example.com:8083", `${usual}; ${first}; ${second}`)).toBe(401)
+      // Without a trusted proxy nobody can choose the name by this header.
+      const forwarded = await sendTo(
+        service,
+        "/api/v1/sessions/create",
+        { apiKey },
+        { host: "timers.example.com:8081", "x-forwarded-host": "other.example.com:9999" },
+      )
+      expect(forwarded.headers.get("set-cookie")).toStartWith("punctual_session_8081=")
+    }))
 
   test("cannot be had with a wrong key", () =>
     withKeys(async (service) => {

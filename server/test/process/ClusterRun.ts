@@ -171,6 +171,12 @@ export class ClusterRun implements AsyncDisposable {
     return deliveries.length - new Set(deliveries.map(({ fireId, attempt }) => `${fireId} ${attempt}`)).size
   }
 
+  /** What nodes wrote when they took shards because of a long silence, and not by a handover. */
+  get takeovers(): ReadonlyArray<string> {
+    const lines = this.cluster.nodes.flatMap(({ process }) => process.logs)
+    return lines.filter((line) => line.includes("has stopped renewing"))
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.load.stop()
     await this.cluster[Symbol.asyncDispose]()
