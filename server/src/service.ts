@@ -30,6 +30,7 @@ import { Ids } from "./ports/Ids.ts"
 import { WallClock } from "./ports/WallClock.ts"
 import { build } from "./program/Build.ts"
 import { driversOf, type InstallDriver } from "./program/drivers.ts"
+import { endOnUncaught } from "./program/endOnUncaught.ts"
 import { layerLogs } from "./program/Logs.ts"
 import { type ServeOptions, type ServiceLayer, type Started, serve, untilSignal } from "./serve.ts"
 import { type Configuration, type Environment, readConfiguration } from "./settings/Configuration.ts"
@@ -239,6 +240,7 @@ export const runService = async (parts: ServiceParts): Promise<number> => {
       process.stdout.write(welcome(started, configuration, egressText, parts.pages !== undefined))
     })
   const program = Effect.gen(function* () {
+    yield* endOnUncaught(parts.onFatal)
     const untilAsked = yield* untilSignal
     yield* watchThread()
     yield* serviceOf(configuration, parts, { untilAsked, onListening, about: aboutOf(effective, given) })

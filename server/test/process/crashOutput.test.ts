@@ -84,6 +84,8 @@ interface Failure {
   fail(service: ServiceProcess, folder: string): void
   /** What the service writes about it. */
   readonly says: RegExp
+  /** The exit code, if the service ends by itself. */
+  readonly code?: number
 }
 
 const failures: ReadonlyArray<Failure> = [
@@ -91,16 +93,19 @@ const failures: ReadonlyArray<Failure> = [
     law: "a fatal failure of its store",
     fail: (_, folder) => rmSync(`${ServiceProcess.databaseIn(folder)}-wal`),
     says: /was removed while the service ran/,
+    code: 1,
   },
   {
     law: "an uncaught error",
     fail: (service) => service.signal("SIGUSR2"),
-    says: /error: nobody foresaw this\n +at /,
+    says: /^punctual: The service ends after an error that no code caught\. .*Error: nobody foresaw this \(at .*\)$/m,
+    code: 1,
   },
   {
     law: "a rejection that nobody handles",
     fail: (service) => service.signal("SIGXCPU"),
-    says: /error: nobody awaited this\n +at /,
+    says: /^punctual: The service ends after a failure that no code awaited\. .*Error: nobody awaited this \(at .*\)$/m,
+    code: 1,
   },
   {
     law: "a crash of the runtime",
@@ -110,7 +115,7 @@ const failures: ReadonlyArray<Failure> = [
 ]
 
 describe("a service that fails shows no secret", () => {
-  test.each(failures)("by $law", async ({ fail, says }) => {
+  test.each(failures)("by $law", async ({ fail, says, code }) => {
     using folder = new TemporaryFolder()
     const [adminFile, sealingKey] = [join(folder.path, "admin.key"), randomBytes(32).toString("base64")]
     await using service = await ServiceProcess.ready({
@@ -122,6 +127,22 @@ describe("a service that fails shows no secret", () => {
     fail(service, folder.path)
     const written = await writtenWith(service, says)
     expect(secretsIn(written, { ...used, sealingKey })).toEqual([])
+    if (code !== undefined) expect(await service.exit).toBe(code)
+  })
+
+  test("and keeps the timers that it acknowledged", async () => {
+    using folder = new TemporaryFolder()
+    await using service = await ServiceProcess.ready({
+      folder: folder.path,
+      program: failingProgram(folder.path),
+    })
+    const timer = { namespace: "billing", timerId: "t", delay: "1h", callbackUrl: "http://127.0.0.1:9/" }
+    expect((await post(service, "timers/create", timer, {})).status).toBe(200)
+    service.signal("SIGUSR2")
+    expect(await service.exit).toBe(1)
+    await service.start()
+    const { json } = await post(service, "timers/get", { namespace: "billing", timerId: "t" }, {})
+    expect(json.timer).toMatchObject({ timerId: "t", state: "pending" })
   })
 })
 
