@@ -193,7 +193,7 @@ describe("a start", () => {
       folder: folder.path,
       settings: { TIMER_SERVICE_HOST: "x" },
     })
-    expect(service.hasLogged("TIMER_SERVICE_HOST is not a setting")).toBe(true)
+    await service.untilLogged("TIMER_SERVICE_HOST is not a setting")
   })
 })
 
@@ -282,13 +282,13 @@ describe("two processes on one file", () => {
     await using first = await ServiceProcess.ready({ folder: folder.path })
     await using second = new ServiceProcess({ folder: folder.path })
     await second.launch()
+    await second.untilLogged("waiting")
     expect(await second.statusOf("/health/ready")).toBe(503)
     expect(await second.statusOf("/health/live")).toBe(200)
     expect(await second.statusOf("/metrics")).toBe(200)
     const refused = await create(second.url, "http://127.0.0.1:9/")
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"])
     expect(await refused.json()).toMatchObject({ code: "ownerUnavailable", written: "no" })
-    expect(second.hasLogged("waiting")).toBe(true)
     // A third process, for its output at the start.
     const third = await saidAtStart(onSqlite(ServiceProcess.databaseIn(folder.path)))
     expect(third).toContain("another process owns this data")

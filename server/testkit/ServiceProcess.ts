@@ -213,6 +213,11 @@ export class ServiceProcess implements AsyncDisposable {
     return this.logs.some((line) => line.includes(text))
   }
 
+  /** A log line arrives after what it tells, so a test waits for it. */
+  async untilLogged(text: string): Promise<void> {
+    await eventually(`${this.#name} logs ${JSON.stringify(text)}`, () => this.hasLogged(text) || undefined)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#child?.kill("SIGKILL")
     await this.#exit

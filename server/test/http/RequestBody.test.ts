@@ -59,8 +59,11 @@ describe("size", () => {
 })
 
 describe("time", () => {
+  /** Long enough that the body of a good request arrives in it on a slow machine. */
+  const bodyTimeoutMs = 1_000
+
   test("a body that stops arriving is given up, declared or in chunks, too large or not", () =>
-    withService({ bodyTimeoutMs: 50 }, async (running) => {
+    withService({ bodyTimeoutMs }, async (running) => {
       refused(await rawRequest(running.port, [createHead(100), '{"namespace":']), "requestTimeout")
       refused(await rawRequest(running.port, [createHead("chunked"), '5\r\n{"nam\r\n']), "requestTimeout")
       refused(await rawRequest(running.port, [createHead(10_000_000), "x"]), "bodyTooLarge")
@@ -68,7 +71,7 @@ describe("time", () => {
     }))
 
   test("many slow bodies end, each at its own time", () =>
-    withService({ bodyTimeoutMs: 50 }, async (running) => {
+    withService({ bodyTimeoutMs }, async (running) => {
       const slow = () => rawRequest(running.port, [createHead(100), "{"])
       const answers = await Promise.all(Array.from({ length: 20 }, slow))
       for (const answer of answers) refused(answer, "requestTimeout")

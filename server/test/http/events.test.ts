@@ -197,6 +197,7 @@ describe("a stream", () => {
     }))
 })
 
+const hourMs = 3_600_000
 const full: NewKey = { label: "anna", actions: ["*"], namespaces: ["*"], madeBy: "test" }
 
 interface Keys {
@@ -255,28 +256,33 @@ describe("the rights of a key", () => {
     }))
 
   test("end its stream when the key is revoked or expires, and when a session or its key ends", () =>
-    withKeys(async ({ url, fetch }, { make, revoke }) => {
-      const revoked = await make({})
-      const expiring = await make({ expiresAtMs: Date.now() + 500 })
-      const post = (name: string, body: unknown, headers: Record<string, string> = {}) =>
-        fetch(`/api/v1/sessions/${name}`, {
-          method: "POST",
-          headers: { "content-type": "application/json", ...headers },
-          body: JSON.stringify(body),
-        })
-      const sessionOf = async ({ text: apiKey }: ShownKey) => {
-        const { headers } = await post("create", { apiKey })
-        return { cookie: headers.get("set-cookie")?.split(";")[0] ?? "", "sec-fetch-site": "same-origin" }
-      }
-      const lasting = await make({})
-      const [ofRevoked, ended] = [await sessionOf(revoked), await sessionOf(lasting)]
-      const open = (headers: Record<string, string>) => EventLines.open(`${url}${path}`, headers)
-      const streams = await Promise.all([bearer(revoked), bearer(expiring), ofRevoked, ended].map(open))
-      using stays = await open(bearer(lasting))
-      expect(streams.map(({ status }) => status)).toEqual([200, 200, 200, 200])
-      await revoke(revoked)
-      expect((await post("end", {}, ended)).status).toBe(200)
-      await eventually("they have ended", () => streams.every(({ isEnded }) => isEnded) || undefined)
-      expect(stays.isEnded).toBe(false)
-    }))
+    withKeys(
+      async ({ url, fetch }, { make, revoke }) => {
+        const revoked = await make({})
+        const expiring = await make({ expiresAtMs: Date.now() + hourMs })
+        const post = (name: string, body: unknown, headers: Record<string, string> = {}) =>
+          fetch(`/api/v1/${name}`, {
+            method: "POST",
+            headers: { "content-type": "application/json", ...headers },
+            body: JSON.stringify(body),
+          })
+        const sessionOf = async ({ text: apiKey }: ShownKey) => {
+          const { headers } = await post("sessions/create", { apiKey })
+          return { cookie: headers.get("set-cookie")?.split(";")[0] ?? "", "sec-fetch-site": "same-origin" }
+        }
+        const lasting = await make({})
+        const [ofRevoked, ended] = [await sessionOf(revoked), await sessionOf(lasting)]
+        const open = (headers: Record<string, string>) => EventLines.open(`${url}${path}`, headers)
+        const streams = await Promise.all([bearer(revoked), bearer(expiring), ofRevoked, ended].map(open))
+        using stays = await open(bearer(lasting))
+        expect(streams.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+        await revoke(revoked)
+        expect((await post("sessions/end", {}, ended)).status).toBe(200)
+        // The clock is manual, so the key does not expire before its stream is open.
+        expect((await post("clock/advance", { by: "2h" }, bearer(lasting))).status).toBe(200)
+        await eventually("they have ended", () => streams.every(({ isEnded }) => isEnded) || undefined)
+        expect(stays.isEnded).toBe(false)
+      },
+      { clockStartMs: Date.now() },
+    ))
 })

@@ -100,6 +100,16 @@ export class ProcessRun implements AsyncDisposable {
     })
   }
 
+  /** While the service is paused, due timers wait, however long a test takes to kill and start processes. */
+  async setPaused(isPaused: boolean, service = this.service): Promise<void> {
+    const response = await fetch(`${service.url}/api/v1/service/${isPaused ? "pause" : "resume"}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: "{}",
+    })
+    expect([await response.text(), response.status]).toEqual([expect.any(String), 200])
+  }
+
   contents(): StoreContents {
     return readSqliteContents(ServiceProcess.databaseIn(this.folder))
   }

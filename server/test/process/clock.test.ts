@@ -74,7 +74,7 @@ describe("a service with a manual clock", () => {
     )
     expect(states.map(({ state }) => state)).toEqual(["delivered", "delivered", "delivered", "pending"])
     expect(states[2]).toMatchObject({ attempts: 3, finishedAt: "2020-01-04T12:00:00.000Z" })
-    expect(service.hasLogged(`the clock is manual and stands at ${start}`)).toBe(true)
+    await service.untilLogged(`the clock is manual and stands at ${start}`)
   }, 30_000)
 
   test("begins at the given instant after a restart, and timers that are overdue by then fire at once", async () => {

@@ -9,7 +9,7 @@ import { ClusterRun } from "./ClusterRun.ts"
 const takenOverWithinMs = 10_000
 
 /** Within this time, callers notice that a node is gone. */
-const noticedWithinMs = 250
+const noticedWithinMs = 2_000
 
 const heldBy = async (cluster: ClusterHarness, { name }: ClusterNode): Promise<ReadonlySet<number>> => {
   const leases = await cluster.leases()

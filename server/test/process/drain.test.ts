@@ -11,7 +11,8 @@ test("asked to stop, the service finishes running attempts, starts nothing more,
   const dueWhileDraining = { namespace: "shop", timerId: "due-while-draining" }
   await client.create({ key: inFlight, executeAtMs: Date.now(), callbackUrl: receiver.url })
   await receiver.until("one in flight", ({ length }) => length === 1)
-  const dueAtMs = Date.now() + 2_000
+  // The drain must begin before this, also on a slow machine.
+  const dueAtMs = Date.now() + 8_000
   await client.create({ key: dueWhileDraining, executeAtMs: dueAtMs, callbackUrl: receiver.url })
 
   const ended = service.terminate()

@@ -151,9 +151,13 @@ describe("a service that others can reach", () => {
     await using service = await ServiceProcess.ready({ folder: folder.path, settings: withFile })
     const command = commandsIn(folder.path, () => service.url, { TIMER_ADMIN_KEY_FILE: keyFile })
     const key = readFileSync(keyFile, "utf8").trim()
-    expect(service.output).toMatch(/^ {2}network {4}port \d+ of every address of this machine/m)
+    await eventually(
+      "it says where it listens",
+      () => /^ {2}network {4}port \d+ of every address of this machine/m.test(service.output) || undefined,
+    )
     expect(modeOf(keyFile)).toBe("600")
-    expect([service.hasLogged(keyFile), service.hasLogged(key)]).toEqual([true, false])
+    await service.untilLogged(keyFile)
+    expect(service.hasLogged(key)).toBe(false)
     expect([await statusOf(service), await statusOf(service, key)]).toEqual([401, 200])
     expect((await command(["keys", "admin"])).stdout).toBe(`${key}\n`)
     expect((await command(["status"])).code).toBe(0)

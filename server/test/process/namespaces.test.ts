@@ -108,7 +108,7 @@ test("settings and pauses survive a kill, and webhooks are signed while their ke
   }
   {
     await using service = await withKey(oldKey)
-    expect(service.hasLogged("the service has been paused since")).toBe(true)
+    await service.untilLogged("the service has been paused since")
     const { settings } = (await ask(service, "namespaces/get", { namespace: "shop" })).body
     expect(settings).toMatchObject({
       maxPending: 3,
@@ -136,7 +136,7 @@ test("settings and pauses survive a kill, and webhooks are signed while their ke
   }
   {
     await using service = await withKey(undefined)
-    expect(service.hasLogged("cannot be opened")).toBe(true)
+    await service.untilLogged("cannot be opened")
     expect(await service.metric("timer_sealed_namespaces")).toBe(1)
     const refused = await ask(service, "namespaces/put", { namespace: "other", webhookSecrets: [secret] })
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ pointer: "/webhookSecrets" }] } })
@@ -210,7 +210,7 @@ test("settings that cannot be read stop only their own namespace, until they are
   }
   {
     await using service = await ServiceProcess.ready({ folder: folder.path })
-    expect(service.hasLogged("the settings of shop cannot be read")).toBe(true)
+    await service.untilLogged("the settings of shop cannot be read")
     expect(await service.metric('timer_store_unreadable{what="settings"}')).toBe(1)
     expect((await create(service, "shop")).status).toBe(200)
     expect((await create(service, "zoo")).status).toBe(200)

@@ -75,7 +75,7 @@ describePostgres("installed", "the name of a node", () => {
     await service.kill9()
     await moveElsewhere(schema)
     await service.start()
-    expect(service.hasLogged("waiting: another process had the node name west-1")).toBe(true)
+    await service.untilLogged("waiting: another process had the node name west-1")
     expect(await service.terminate()).toBe(0)
   }, 60_000)
 
@@ -92,7 +92,7 @@ describePostgres("installed", "the name of a node", () => {
     expect(starts.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"])
     const [winner, loser] = starts[0]?.status === "fulfilled" ? [one, two] : [two, one]
     expect(await loser.exit).toBe(1)
-    expect(loser.hasLogged("runs as the node west-1 on this store")).toBe(true)
+    await loser.untilLogged("runs as the node west-1 on this store")
     const [member] = await memberOf(schema)
     await eventually("the winner sends another beat", async () => {
       const [now] = await memberOf(schema)
@@ -112,7 +112,7 @@ describePostgres("installed", "the name of a node", () => {
     await next.start()
     frozen.signal("SIGCONT")
     expect(await frozen.fallen()).toBe(1)
-    expect(frozen.hasLogged("took the node name west-1")).toBe(true)
+    await frozen.untilLogged("took the node name west-1")
     await eventually("the other one is ready", async () =>
       (await next.statusOf("/health/ready")) === 200 ? true : undefined,
     )

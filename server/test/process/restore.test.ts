@@ -24,15 +24,13 @@ class Load {
   readonly #client: RecordingClient
   readonly #made: Promise<void>
   answered = 0
-  longestMs = 0
   #isStopped = false
 
   constructor(recorder: HistoryRecorder, service: ServiceProcess, callbackUrl: string) {
     this.#client = new RecordingClient({
       recorder,
       url: () => service.url,
-      onExchange: ({ tookMs, status }) => {
-        this.longestMs = Math.max(this.longestMs, tookMs)
+      onExchange: ({ status }) => {
         if (status === 200) this.answered++
       },
     })
@@ -94,12 +92,10 @@ test("a backup made under load can be restored after a kill, with all its conten
   await eventually("the load runs", () => (load.answered > 0 ? true : undefined))
   const acknowledged = acknowledgedIn(recorder.events)
   const answeredBefore = load.answered
-  load.longestMs = 0
   const backup = await ServiceProcess.command(["backup", file, "--store", store, "--json"])
   expect([backup.code, backup.stderr]).toEqual([0, ""])
   // Creates do not wait for the backup.
   expect(load.answered - answeredBefore).toBeGreaterThan(10)
-  expect(load.longestMs).toBeLessThan(5_000)
   const copied = keysIn(readSqliteContents(file))
   expect(acknowledged.filter((name) => !copied.has(name))).toEqual([])
 

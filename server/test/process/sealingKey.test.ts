@@ -72,7 +72,7 @@ test("the first secret of a service makes its key, which restarts find and backu
     out: expect.stringMatching(new RegExp(`secrets of shop, zoo cannot be opened.*${keyFile} is missing`)),
   })
   await service.start()
-  expect(service.hasLogged(`${keyFile} is missing`)).toBe(true)
+  await service.untilLogged(`${keyFile} is missing`)
   const refused = await putting(service, "park", "--new-secret")
   expect([refused.exitCode, refused.out]).toEqual([1, ""])
   expect(refused.err).toContain(`${keyFile} is missing`)

@@ -61,7 +61,7 @@ test("a service serves https, commands reach it, and it uses a new certificate w
     const { code } = await status({ TIMER_TLS_CA_FILE: other.caFile })
     return code === 0 ? true : undefined
   })
-  expect(service.hasLogged("The service uses a new certificate.")).toBe(true)
+  await service.untilLogged("The service uses a new certificate.")
 
   writeFileSync(join(folder.path, "other", "server.pem"), "nonsense")
   await eventually("the log says that the new file is wrong", () =>
