@@ -115,6 +115,9 @@ describeBrowser("the page of a timer", (browser) => {
       await page.getByRole("button", { name: "Replay" }).click()
       await page.getByRole("dialog").getByRole("button", { name: "Replay" }).click()
       await page.getByText("The dead letter fires again.").waitFor()
+      // The timeline of the new life says how it began.
+      const replayed = page.getByRole("listitem").filter({ hasText: "Replayed" })
+      await replayed.getByText("It had become a dead letter.").waitFor()
       await page.getByRole("heading", { name: "The receiver refused it" }).waitFor()
       await page.getByRole("button", { name: "More" }).click()
       await page.getByRole("menuitem", { name: "Discard" }).click()

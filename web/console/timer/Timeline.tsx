@@ -66,7 +66,7 @@ const Track = ({ moments }: { readonly moments: ReadonlyArray<LifeMoment> }) => 
             className={`track-dot dot-${toneOf(moment)}`}
             cx={x(index)}
             cy={y}
-            r={moment.kind === "due" ? 5 : 6}
+            r={isDueTime(moment) ? 5 : 6}
           />
         ))}
       </svg>
@@ -77,9 +77,11 @@ const Track = ({ moments }: { readonly moments: ReadonlyArray<LifeMoment> }) => 
 const hasSucceeded = ({ error, status }: Attempt): boolean =>
   error === undefined && (status === undefined || (status >= 200 && status < 300))
 
+const isDueTime = ({ kind }: Pick<LifeMoment, "kind">): boolean => kind === "due" || kind === "replayed"
+
 const toneOf = ({ kind, attempt }: LifeMoment): string => {
   if (attempt !== undefined) return hasSucceeded(attempt) ? "good" : "bad"
-  return kind === "running" ? "accent" : kind === "due" ? "due" : kind === "next" ? "next" : "plain"
+  return kind === "running" ? "accent" : isDueTime({ kind }) ? "due" : kind === "next" ? "next" : "plain"
 }
 
 interface MomentRowProps {
@@ -96,7 +98,12 @@ const MomentRow = ({ moment, timer, sinceMs }: MomentRowProps) => {
       <div className="moment-what">
         <strong>{titleOf(moment, timer)}</strong>
         {attempt !== undefined && <AttemptResult attempt={attempt} />}
-        {moment.kind === "due" && timer.latenessMs !== undefined && (
+        {moment.kind === "replayed" && (
+          <span className="muted">
+            It had become a dead letter. The replay made it due at once, with all its attempts.
+          </span>
+        )}
+        {isDueTime(moment) && timer.latenessMs !== undefined && (
           <span className="muted">The request was sent {durationText(timer.latenessMs)} later.</span>
         )}
       </div>
@@ -112,6 +119,7 @@ const titleOf = ({ kind, number }: LifeMoment, { state }: Timer): string => {
   const titles: Readonly<Record<LifeMoment["kind"], string>> = {
     created: "Created",
     due: "Due",
+    replayed: "Replayed",
     attempt: `Attempt ${number}`,
     running: `Attempt ${number} is running`,
     next: `Attempt ${number} is due`,

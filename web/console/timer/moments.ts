@@ -1,5 +1,6 @@
 /** The moments of a life, in order. All durations come from stored instants, never from each other. */
 import type { Timer } from "../api.ts"
+import { isReplayed } from "../isReplayed.ts"
 
 export type Attempt = NonNullable<Timer["attemptLog"]>[number]
 
@@ -8,7 +9,7 @@ export const isOnlyStatus = ({ error, status }: Attempt): boolean =>
   status !== undefined && (error === undefined || error === `answered ${status}`)
 
 export interface LifeMoment {
-  readonly kind: "created" | "due" | "attempt" | "running" | "next" | "end"
+  readonly kind: "created" | "due" | "replayed" | "attempt" | "running" | "next" | "end"
   readonly atMs: number
   readonly attempt?: Attempt
   /** Which attempt of the arming it is, from 1. */
@@ -23,7 +24,7 @@ export const momentsOf = (timer: Timer): ReadonlyArray<LifeMoment> => {
   const firstNumber = Math.max(1, finished - log.length + 1)
   const moments: Array<LifeMoment> = [
     { kind: "created", atMs: at(timer.createdAt) },
-    { kind: "due", atMs: at(timer.executeAt) },
+    { kind: isReplayed(timer) ? "replayed" : "due", atMs: at(timer.executeAt) },
     ...log.map((attempt, index) => ({
       kind: "attempt" as const,
       atMs: at(attempt.at),
@@ -41,7 +42,15 @@ export const momentsOf = (timer: Timer): ReadonlyArray<LifeMoment> => {
   return moments.sort((a, b) => a.atMs - b.atMs || order.indexOf(a.kind) - order.indexOf(b.kind))
 }
 
-const order: ReadonlyArray<LifeMoment["kind"]> = ["created", "due", "attempt", "running", "next", "end"]
+const order: ReadonlyArray<LifeMoment["kind"]> = [
+  "created",
+  "due",
+  "replayed",
+  "attempt",
+  "running",
+  "next",
+  "end",
+]
 
 /**
  * Places for the moments from 0 to 1, in their order. A life can wait for months and then fail within milliseconds, so
