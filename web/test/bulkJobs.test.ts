@@ -206,6 +206,41 @@ describeBrowser("the page Bulk jobs", (browser) => {
       expect(await opened.troubles()).toEqual([])
     }))
 
+  test("a job shows exactly the timers that it replayed, and what became of them", () =>
+    withReceivers(async (service, receivers) => {
+      await makeDead(service, [
+        { namespace: "billing", ids: numbered("invoice", 3) },
+        { namespace: "crm", ids: ["contact"], url: refusing },
+      ])
+      // These are none of the job's: one is pending, one was delivered, and one dies later.
+      const other = { namespace: "billing", callbackUrl: "http://ledger.test/fail" }
+      await service.call("create", { ...other, timerId: "later", delay: "1h" })
+      const jobId = await startJob(service, { filter: { namespaces: ["billing", "crm"] } })
+      await using opened = await openConsole(browser(), service, `jobs?id=${jobId}`)
+      const { page } = opened
+      const card = page.getByRole("region", { name: "What became of the replayed timers" })
+      await card.getByText("0 delivered, 0 pending, 4 dead again.").waitFor()
+      expect(await card.getByRole("link").allInnerTexts()).toHaveLength(4)
+      await makeDead(service, [{ namespace: "billing", ids: ["another"] }])
+      receivers.areWell = true
+      const second = await startJob(service, { filter: { namespaces: ["billing"], idPrefix: "invoice" } })
+      await service.call("create", { ...other, timerId: "well", delay: "0s" })
+      await eventually("the other delivery", async () =>
+        (await countOf(service, "delivered", ["billing"])) === 4 ? true : undefined,
+      )
+      await page.goto(`${service.url}/console/jobs?id=${second}`)
+      await card.getByText("3 delivered, 0 pending, 0 dead again.").waitFor()
+      // Over all namespaces the rest follows from the counts.
+      const third = await startJob(service, { filter: { namespaces: ["*"], host: "crm.test" } })
+      await page.goto(`${service.url}/console/jobs?id=${third}`)
+      await card.getByText("1 delivered or cancelled, 0 pending, 0 dead again.").waitFor()
+      expect(await opened.troubles()).toEqual([])
+      await page.goto(`${service.url}/console/jobs?id=${second}`)
+      await card.getByRole("link", { name: "billing / invoice-0001" }).click()
+      await page.getByRole("heading", { name: "Delivered" }).waitFor()
+      await page.getByText("It had become a dead letter.").waitFor()
+    }))
+
   test("progress is live, new jobs wait behind a button, and a job is aborted from the list", () =>
     withReceivers(async (service) => {
       await makeDead(service, [{ namespace: "billing", ids: numbered("invoice", 40) }])

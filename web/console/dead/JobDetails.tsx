@@ -11,6 +11,7 @@ import { Link } from "../Link.tsx"
 import { hrefOf } from "../location.ts"
 import { AbortButton } from "./JobList.tsx"
 import { JobProblem } from "./JobProblem.tsx"
+import { Replayed } from "./Replayed.tsx"
 
 export const JobDetails = ({ jobId }: { readonly jobId: string }) => {
   const { data, error, refetch } = useBulkJob(jobId)
@@ -33,6 +34,7 @@ export const JobDetails = ({ jobId }: { readonly jobId: string }) => {
           <JobProblem error={error} onRetry={() => void refetch()} />
         )}
       </section>
+      {job !== undefined && <Replayed job={job} />}
     </>
   )
 }

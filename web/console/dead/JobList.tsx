@@ -98,6 +98,11 @@ const JobRow = ({ job }: { readonly job: BulkJob }) => {
       </td>
       <td className="job-bar">
         <JobProgress job={job} />
+        {(job.done.replayed ?? 0) > 0 && (
+          <Link href={hrefOf("jobs", { id: job.jobId })} className="job-since">
+            What became of them
+          </Link>
+        )}
       </td>
       <td className="job-when">
         <Moment at={job.startedAt} />
