@@ -1,4 +1,4 @@
-/** Chooses the zone in which all pages show instants. */
+/** Chooses a zone: the one in which all pages show instants, or the one of a field. */
 import { useState } from "react"
 import { Button } from "../kit/Button.tsx"
 import { Dialog } from "../kit/Dialog.tsx"
@@ -25,14 +25,22 @@ export const ZonePicker = () => {
       >
         {zone === "local" ? "Local" : cityOf(zone)}
       </Button>
-      {isOpen && <ZoneDialog onClose={() => setOpen(false)} />}
+      {isOpen && (
+        <ZoneDialog chosen={zone} onChoose={(next) => zoneSetting.set(next)} onClose={() => setOpen(false)} />
+      )}
     </>
   )
 }
 
-const ZoneDialog = ({ onClose }: { readonly onClose: () => void }) => {
+export interface ZoneDialogProps {
+  readonly chosen: string
+  readonly onChoose: (zone: string) => void
+  readonly onClose: () => void
+}
+
+/** Lets the reader search a zone. `local` stands for the zone of the browser. */
+export const ZoneDialog = ({ chosen, onChoose, onClose }: ZoneDialogProps) => {
   const [text, setText] = useState("")
-  const chosen = useSetting(zoneSetting)
   const wanted = text.trim().toLowerCase().replaceAll(" ", "_")
   const found = ["local", ...knownZones()].filter(
     (zone) => wanted === "" || labelOf(zone).toLowerCase().replaceAll(" ", "_").includes(wanted),
@@ -40,26 +48,25 @@ const ZoneDialog = ({ onClose }: { readonly onClose: () => void }) => {
   // Some zones are known to the browser, but are not in its list.
   const zones = found.length === 0 && isZone(text.trim()) ? [text.trim()] : found
   const choose = (zone: string) => {
-    zoneSetting.set(zone)
+    onChoose(zone)
     onClose()
   }
   return (
     <Dialog title="Time zone" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
+      <input
+        ref={focusedFirst}
+        type="search"
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter") return
+          // The dialog may stand in a form, which must not be sent.
           event.preventDefault()
           if (zones[0] !== undefined) choose(zones[0])
         }}
-      >
-        <input
-          ref={focusedFirst}
-          type="search"
-          value={text}
-          onChange={({ target }) => setText(target.value)}
-          placeholder="Search: Berlin, UTC, Asia/Tokyo …"
-          aria-label="Search a time zone"
-        />
-      </form>
+        placeholder="Search: Berlin, UTC, Asia/Tokyo …"
+        aria-label="Search a time zone"
+      />
       <ul className="choices">
         {zones.slice(0, shownMax).map((zone) => (
           <li key={zone}>

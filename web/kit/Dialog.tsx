@@ -32,7 +32,8 @@ export const Dialog = ({ title, onClose, children, actions, isWide = false }: Di
       onCancel={(event) => {
         // The owner closes the dialog. The browser must not close it alone.
         event.preventDefault()
-        onClose?.()
+        // React also tells it to the dialog around this one.
+        if (event.target === event.currentTarget) onClose?.()
       }}
       onClose={({ target, currentTarget }) => {
         // Browsers close a dialog in spite of that if Escape is pressed twice.

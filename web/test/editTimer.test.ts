@@ -102,6 +102,48 @@ describeBrowser("the dialog that changes a timer", (browser) => {
       expect((await timerIn(service)).correlationId).toBe("theirs")
     }))
 
+  test("says in which zone the time is, and the reader can choose another zone for it", () =>
+    withConsole({}, async (service) => {
+      await service.call("create", body)
+      await using opened = await openConsole(browser(), service, place, {
+        width: 1024,
+        theme: "light",
+        zone: "UTC",
+      })
+      const { page } = opened
+      const sent = sentBy(page)
+      await openEdit(page)
+      const time = page.getByLabel("Time", { exact: true })
+      const choose = async (from: string, zone: string) => {
+        await page.getByRole("button", { name: `Time zone: ${from}`, exact: true }).click()
+        const search = page.getByLabel("Search a time zone")
+        await search.fill(zone)
+        await search.press("Enter")
+        await page.getByRole("button", { name: `Time zone: ${zone}`, exact: true }).waitFor()
+      }
+      // A time that nobody has typed stays the same instant.
+      await choose("UTC", "Europe/Berlin")
+      expect(await time.inputValue()).toBe("10:00:00.123")
+      await page.getByText("Nothing is changed.").waitFor()
+      // A typed time is meant in the zone that the reader chooses.
+      await page.getByLabel("Day").fill("2030-01-02")
+      await time.fill("9:00")
+      await choose("Europe/Berlin", "Asia/Tokyo")
+      expect(await time.inputValue()).toBe("9:00")
+      await page.getByText("Wednesday, 2 January 2030, 09:00:00 Asia/Tokyo").waitFor()
+      // Escape closes only the dialog that is on top.
+      await page.getByRole("button", { name: "Time zone: Asia/Tokyo" }).click()
+      await page.getByLabel("Search a time zone").press("Escape")
+      await page.getByLabel("Search a time zone").waitFor({ state: "detached" })
+      await save(page)
+      await page.getByText("The timer is changed.").waitFor()
+      expect(JSON.parse(sent[0] ?? "").executeAt).toBe("2030-01-02T09:00:00+09:00")
+      expect((await timerIn(service)).executeAt).toBe("2030-01-02T00:00:00.000Z")
+      // The zone of the page is as before.
+      await page.getByRole("button", { name: "Local", exact: true }).waitFor()
+      expect(await opened.troubles()).toEqual([])
+    }))
+
   test("somebody else's change is shown beside the reader's, and the reader decides", () =>
     withConsole({}, async (service) => {
       await service.call("create", body)

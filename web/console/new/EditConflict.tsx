@@ -33,7 +33,8 @@ const textMax = 400
 const labels = { before: "When you began", theirs: "Theirs, now", mine: "Yours" } as const
 
 export const EditConflict = ({ title, drafts, timer, onClose, onTop, onTheirs }: EditConflictProps) => {
-  const zone = useZone()
+  const pageZone = useZone()
+  const zone = drafts.mine.zone ?? pageZone
   const rows = rowsOf(drafts, zone)
   const isPending = timer.finishedAt === undefined
   return (

@@ -31,14 +31,14 @@ export interface EditTimerProps {
 }
 
 export const EditTimer = ({ timer, payloadText, onClose, onSaved }: EditTimerProps) => {
-  const zone = useZone()
+  const pageZone = useZone()
   // The page behind the dialog stays live. The dialog keeps what the reader saw when it opened.
   const [base, setBase] = useState<TimerWithPayload>({ timer, payloadText })
   const [draft, setDraft] = useState(() => draftOf(timer, payloadText))
   const [theirs, setTheirs] = useState<TimerWithPayload>()
   const [isLeaving, setLeaving] = useState(false)
   const before = draftOf(base.timer, base.payloadText)
-  const changes = changedMembers(before, draft, zone)
+  const changes = changedMembers(before, draft, draft.zone ?? pageZone)
   const saving = useSaving(base, changes, draft, { onConflict: setTheirs, onSaved, onClose })
   const leave = () => (changes.size === 0 || isLeaving ? onClose() : setLeaving(true))
   const goOn = (version: TimerWithPayload, next: TimerDraft) => {
@@ -129,7 +129,8 @@ const useSaving = (
   draft: TimerDraft,
   { onConflict, onSaved, onClose }: SavingEnds,
 ): Saving => {
-  const zone = useZone()
+  const pageZone = useZone()
+  const zone = draft.zone ?? pageZone
   const [refused, setRefused] = useState<Refused>()
   const [isBusy, setBusy] = useState(false)
   const checks: FieldErrors = new Map([...checkDraft(draft), ...missingIn(draft), ...notRemovable(draft)])

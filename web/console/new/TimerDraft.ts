@@ -39,6 +39,8 @@ export interface TimerDraft {
   readonly timerId: string
   readonly when: "at" | "in"
   readonly atMs: number | undefined
+  /** The zone in which the reader types the time. Undefined: that of the page. */
+  readonly zone: string | undefined
   readonly delay: string
   readonly target: TargetDraft
   readonly payload: string
@@ -65,6 +67,7 @@ export const emptyDraft: TimerDraft = {
   timerId: "",
   when: "in",
   atMs: undefined,
+  zone: undefined,
   delay: "1h",
   target: { ...noTarget, type: "webhook" },
   payload: "",

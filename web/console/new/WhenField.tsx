@@ -1,4 +1,4 @@
-/** When the timer fires: at a time in the reader's zone, or after a delay. */
+/** When the timer fires: at a time in a zone that the reader chooses, or after a delay. */
 import { parseDuration } from "@punctual/api/parseDuration"
 import { useState } from "react"
 import { Button } from "../../kit/Button.tsx"
@@ -19,44 +19,49 @@ import { useZone } from "../../kit/zone.ts"
 import type { ErrorAt } from "./fieldErrors.ts"
 import type { TimerDraft } from "./TimerDraft.ts"
 import { whenChoices } from "./whenChoices.ts"
+import { ZoneField } from "./ZoneField.tsx"
 
-type When = Pick<TimerDraft, "when" | "atMs" | "delay">
+type When = Pick<TimerDraft, "when" | "atMs" | "zone" | "delay">
 
 export interface WhenFieldProps extends When {
   readonly errorAt: ErrorAt
   readonly onChange: (changes: Partial<When>) => void
 }
 
-export const WhenField = ({ when, atMs, delay, errorAt, onChange }: WhenFieldProps) => (
-  <div className="form-group">
-    <Segments
-      label="When"
-      value={when}
-      options={[
-        { value: "in", label: "After a delay" },
-        { value: "at", label: "At a time" },
-      ]}
-      onChange={(next) => onChange({ when: next })}
-    />
-    {when === "in" ? (
-      <Field label="Delay" hint="Such as 90s, 1h30m, 250ms or 7d." error={errorAt("/delay")}>
-        {(attributes) => (
-          <input
-            {...attributes}
-            className="short-input"
-            value={delay}
-            spellCheck={false}
-            autoComplete="off"
-            onChange={({ target }) => onChange({ delay: target.value })}
-          />
-        )}
-      </Field>
-    ) : (
-      <TimeFields atMs={atMs} error={errorAt("/executeAt")} onChange={(next) => onChange({ atMs: next })} />
-    )}
-    <FiresAt when={when} atMs={atMs} delay={delay} />
-  </div>
-)
+export const WhenField = ({ when, atMs, zone: chosen, delay, errorAt, onChange }: WhenFieldProps) => {
+  const pageZone = useZone()
+  const zone = chosen ?? pageZone
+  return (
+    <div className="form-group">
+      <Segments
+        label="When"
+        value={when}
+        options={[
+          { value: "in", label: "After a delay" },
+          { value: "at", label: "At a time" },
+        ]}
+        onChange={(next) => onChange({ when: next })}
+      />
+      {when === "in" ? (
+        <Field label="Delay" hint="Such as 90s, 1h30m, 250ms or 7d." error={errorAt("/delay")}>
+          {(attributes) => (
+            <input
+              {...attributes}
+              className="short-input"
+              value={delay}
+              spellCheck={false}
+              autoComplete="off"
+              onChange={({ target }) => onChange({ delay: target.value })}
+            />
+          )}
+        </Field>
+      ) : (
+        <TimeFields atMs={atMs} zone={zone} error={errorAt("/executeAt")} onChange={onChange} />
+      )}
+      <FiresAt when={when} atMs={atMs} zone={zone} delay={delay} />
+    </div>
+  )
+}
 
 interface Typed {
   readonly day: string
@@ -75,12 +80,14 @@ const typedOf = (atMs: number, zone: string): Typed => ({
 
 interface TimeFieldsProps {
   readonly atMs: number | undefined
+  readonly zone: string
   readonly error: string | undefined
-  readonly onChange: (atMs: number | undefined) => void
+  readonly onChange: (changes: Partial<Pick<When, "atMs" | "zone">>) => void
 }
 
-const TimeFields = ({ atMs, error, onChange }: TimeFieldsProps) => {
-  const zone = useZone()
+const TimeFields = ({ atMs, zone, error, onChange }: TimeFieldsProps) => {
+  // A time that the reader has typed stays as it is when the reader chooses its zone. Other times keep their instant.
+  const [isTyped, setIsTyped] = useState(false)
   const [typed, setTyped] = useState<Typed>(() =>
     atMs === undefined ? { day: "", clock: "", atMs, zone } : typedOf(atMs, zone),
   )
@@ -93,12 +100,22 @@ const TimeFields = ({ atMs, error, onChange }: TimeFieldsProps) => {
     const next = { ...typed, ...changes }
     const atMs = readLocalTime(zone, next.day, next.clock.trim())?.atMs
     setTyped({ ...next, atMs })
-    onChange(atMs)
+    setIsTyped(true)
+    onChange({ atMs })
+  }
+  const choose = (next: number) => {
+    setIsTyped(false)
+    onChange({ atMs: next })
+  }
+  const chooseZone = (next: string) => {
+    const nextMs = isTyped ? readLocalTime(next, typed.day, typed.clock.trim())?.atMs : atMs
+    if (isTyped) setTyped({ ...typed, atMs: nextMs, zone: next })
+    onChange({ zone: next, atMs: nextMs })
   }
   const isUnreadable = typed.day !== "" && typed.clock !== "" && local === undefined
   return (
     <>
-      <div className="form-row">
+      <div className="form-row time-row">
         <Field label="Day">
           {(attributes) => (
             <input
@@ -111,7 +128,7 @@ const TimeFields = ({ atMs, error, onChange }: TimeFieldsProps) => {
           )}
         </Field>
         <Field
-          label={`Time (${zone})`}
+          label="Time"
           error={isUnreadable ? "must be a time of day, such as 9:00 or 09:00:00.250" : error}
         >
           {(attributes) => (
@@ -125,26 +142,30 @@ const TimeFields = ({ atMs, error, onChange }: TimeFieldsProps) => {
             />
           )}
         </Field>
+        <ZoneField zone={zone} onChange={chooseZone} />
       </div>
       <div className="quick">
         {whenChoices(atMs, nowMs(), zone).map(({ label, atMs: chosen }) => (
-          <Button key={label} isSmall onClick={() => onChange(chosen)}>
+          <Button key={label} isSmall onClick={() => choose(chosen)}>
             {label}
           </Button>
         ))}
       </div>
-      {local !== undefined && <ClockChange local={local} atMs={atMs} onChange={onChange} />}
+      {local !== undefined && <ClockChange local={local} atMs={atMs} zone={zone} onChange={choose} />}
     </>
   )
 }
 
-interface ClockChangeProps extends Omit<TimeFieldsProps, "error"> {
+interface ClockChangeProps {
   readonly local: LocalTime
+  readonly atMs: number | undefined
+  readonly zone: string
+  readonly onChange: (atMs: number) => void
 }
 
 /** When clocks change, a time of day may occur never or twice. */
-const ClockChange = ({ local: { occurs, atMs: firstMs, laterMs }, atMs, onChange }: ClockChangeProps) => {
-  const zone = useZone()
+const ClockChange = ({ local, atMs, zone, onChange }: ClockChangeProps) => {
+  const { occurs, atMs: firstMs, laterMs } = local
   if (occurs === "never") {
     return (
       <p className="note note-warning">
@@ -171,8 +192,7 @@ const ClockChange = ({ local: { occurs, atMs: firstMs, laterMs }, atMs, onChange
 export const longText = (atMs: number, zone: string): string =>
   `${new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeZone: zone }).format(atMs)}, ${clockText(atMs, zone)}`
 
-const FiresAt = ({ when, atMs, delay }: When) => {
-  const zone = useZone()
+const FiresAt = ({ when, atMs, zone, delay }: When & { readonly zone: string }) => {
   const now = useNow()
   const delayMs = when === "in" ? parseDuration(delay.trim()) : undefined
   const dueMs =

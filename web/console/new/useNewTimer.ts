@@ -38,7 +38,8 @@ export const useNewTimer = (initial: TimerDraft): NewTimerForm => {
   useEffect(() => {
     if (stops > 0) focusFirstError(form.current)
   }, [stops])
-  const members = createMembers(draft, useZone())
+  const pageZone = useZone()
+  const members = createMembers(draft, draft.zone ?? pageZone)
   const wrong: FieldErrors = new Map([...useNotAllowed(draft.namespace.trim()), ...checkDraft(draft)])
   const missing = missingIn(draft)
   // Empty fields are no errors before the reader wants to send them.
