@@ -1,14 +1,16 @@
 /** The state of the whole service. It also tells the pages the time of the service. */
 import { useQuery } from "@tanstack/react-query"
+import { useEffect } from "react"
 import { useLiveInterval } from "../kit/live.ts"
-import { learnServiceTime } from "../kit/now.ts"
+import { learnServiceTime, trustBrowserClock } from "../kit/now.ts"
 import { call, type ServiceState } from "./api.ts"
-import { useMay } from "./self.ts"
+import { useMay, useSelf } from "./self.ts"
 
 /** Undefined until the service has answered, and for readers who may not see it. */
 export const useService = (): ServiceState | undefined => {
-  const may = useMay()
-  return useQuery({
+  const isLoaded = useSelf() !== undefined
+  const isAllowed = useMay()("service.read", "*")
+  const { data, isError } = useQuery({
     queryKey: ["service"],
     queryFn: async ({ signal }) => {
       const answer = await call<ServiceState>("service/get", {}, signal)
@@ -16,7 +18,12 @@ export const useService = (): ServiceState | undefined => {
       learnServiceTime(Date.parse(answer.now))
       return answer
     },
-    enabled: may("service.read", "*"),
+    enabled: isAllowed,
     refetchInterval: useLiveInterval(),
-  }).data
+  })
+  const isSilent = isError || (isLoaded && !isAllowed)
+  useEffect(() => {
+    if (isSilent) trustBrowserClock()
+  }, [isSilent])
+  return data
 }

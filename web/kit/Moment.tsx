@@ -1,5 +1,8 @@
-/** An instant as people read it. The exact time and its zone are always there: beside it, or when the pointer rests. */
-import { useNow } from "./now.ts"
+/**
+ * An instant as people read it. The exact time and its zone are always there: beside it, or when the pointer rests. Until
+ * the page knows the time of the service, the place of the relative time stays empty, so that nothing moves later.
+ */
+import { useIsTimeKnown, useNow } from "./now.ts"
 import { exactText, offsetText, relativeText, shortText } from "./times.ts"
 import { useZone } from "./zone.ts"
 
@@ -30,9 +33,15 @@ export const Moment = ({ at, show = "relative" }: MomentProps) => {
 
 /** Only these parts are drawn again every second. */
 const Relative = ({ atMs }: { readonly atMs: number }) => (
-  <span className="moment-relative">{relativeText(atMs, useNow())}</span>
+  <span className={useIsTimeKnown() ? "moment-relative" : "moment-relative time-unknown"}>
+    {relativeText(atMs, useNow())}
+  </span>
 )
 
-const Short = ({ atMs, zone }: { readonly atMs: number; readonly zone: string }) => (
-  <>{shortText(atMs, useNow(), zone)}</>
-)
+const Short = ({ atMs, zone }: { readonly atMs: number; readonly zone: string }) => {
+  const now = useNow()
+  // Nothing is left out while it is not known which day it is.
+  return <>{shortText(atMs, useIsTimeKnown() ? now : longAgoMs, zone)}</>
+}
+
+const longAgoMs = 0

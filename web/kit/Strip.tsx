@@ -19,7 +19,8 @@ export interface StripProps {
   readonly span: Span
   /** One count for each part of the span. Undefined while they are loaded. */
   readonly counts: ReadonlyArray<number> | undefined
-  readonly nowMs: number
+  /** Undefined until the page knows it. Then nothing is drawn that depends on it. */
+  readonly nowMs: number | undefined
   readonly selection: Span | undefined
   /** The content of the picture in words. */
   readonly label: string
@@ -87,7 +88,7 @@ export const Strip = ({ span, counts, nowMs, selection, label, onSelect, onZoom 
       onDoubleClick={() => onSelect(undefined)}
     >
       <svg width={width} height={height} aria-hidden="true">
-        {axisTicks(span, zone, width).map(({ atMs, text }) => (
+        {(nowMs === undefined ? [] : axisTicks(span, zone, width)).map(({ atMs, text }) => (
           <g key={atMs} className="strip-tick">
             <line x1={xOf(atMs)} x2={xOf(atMs)} y1={0} y2={plot} />
             <text x={xOf(atMs)} y={height - 5}>
@@ -107,7 +108,7 @@ export const Strip = ({ span, counts, nowMs, selection, label, onSelect, onZoom 
         {counts?.map((count, index) => {
           const barWidth = width / buckets
           const size = count === 0 ? 0 : Math.max(2, (count / highest) * (plot - 8))
-          const isPast = fromMs + (index + 1) * stepMs <= nowMs
+          const isPast = nowMs !== undefined && fromMs + (index + 1) * stepMs <= nowMs
           return (
             <rect
               // A bar has no identity but its place.
@@ -122,7 +123,7 @@ export const Strip = ({ span, counts, nowMs, selection, label, onSelect, onZoom 
           )
         })}
         <line className="strip-base" x1={0} x2={width} y1={plot} y2={plot} />
-        {nowMs >= fromMs && nowMs < untilMs && (
+        {nowMs !== undefined && nowMs >= fromMs && nowMs < untilMs && (
           <g className="strip-now">
             <line x1={xOf(nowMs)} x2={xOf(nowMs)} y1={0} y2={plot} />
             <text x={xOf(nowMs) + 4} y={10}>

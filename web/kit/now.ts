@@ -5,6 +5,7 @@
 import { useSyncExternalStore } from "react"
 
 let offsetMs = 0
+let isKnown = false
 let standsAtMs: number | undefined
 let heardMs: number | undefined
 let tickMs = Date.now()
@@ -26,7 +27,16 @@ export const learnServiceTime = (serviceMs: number): void => {
   standsAtMs = serviceMs === heardMs ? serviceMs : undefined
   heardMs = serviceMs
   offsetMs = Math.abs(difference) < negligibleMs ? 0 : difference
-  if (standsAtMs !== undefined) tell()
+  const isFirst = !isKnown
+  isKnown = true
+  if (isFirst || standsAtMs !== undefined) tell()
+}
+
+/** The service will not say its time: the reader may not ask for it, or the service could not answer. */
+export const trustBrowserClock = (): void => {
+  if (isKnown) return
+  isKnown = true
+  tell()
 }
 
 setInterval(() => {
@@ -37,6 +47,9 @@ const subscribe = (listener: () => void) => {
   listeners.add(listener)
   return () => listeners.delete(listener)
 }
+
+/** Until the page knows the time, it must not say how far away an instant is: the browser's clock may be wrong. */
+export const useIsTimeKnown = (): boolean => useSyncExternalStore(subscribe, () => isKnown)
 
 /** The time, renewed every second while the page is visible. */
 export const useNow = (): number => useSyncExternalStore(subscribe, () => tickMs)

@@ -1,7 +1,7 @@
 /** A form for a new timer. Beside it stands the request that it sends, so that readers learn the API from it. */
 import { useQuery } from "@tanstack/react-query"
 import { Button } from "../../kit/Button.tsx"
-import { nowMs } from "../../kit/now.ts"
+import { nowMs, useIsTimeKnown } from "../../kit/now.ts"
 import { Loading, Screen } from "../../kit/Screen.tsx"
 import { ApiProblem, getTimer, type TimerWithPayload } from "../api.ts"
 import { usePlace } from "../location.ts"
@@ -14,6 +14,7 @@ const NewTimerPage = () => {
   const { parameters } = usePlace()
   const self = useSelf()
   const may = useMay()
+  const isTimeKnown = useIsTimeKnown()
   const namespace = parameters.get("from")
   const timerId = parameters.get("id")
   return (
@@ -21,7 +22,7 @@ const NewTimerPage = () => {
       <header className="page-head">
         <h1>New timer</h1>
       </header>
-      {self === undefined ? (
+      {self === undefined || !isTimeKnown ? (
         <Loading />
       ) : !may("timers.write") ? (
         <Screen kind="forbidden" title="Your key may not create timers">

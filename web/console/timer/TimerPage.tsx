@@ -3,9 +3,10 @@ import { useQuery } from "@tanstack/react-query"
 import { Badge } from "../../kit/Badge.tsx"
 import { Button } from "../../kit/Button.tsx"
 import { CopyButton } from "../../kit/CopyButton.tsx"
+import { classes } from "../../kit/classes.ts"
 import { JsonView } from "../../kit/JsonView.tsx"
 import { Moment } from "../../kit/Moment.tsx"
-import { useNow } from "../../kit/now.ts"
+import { useIsTimeKnown, useNow } from "../../kit/now.ts"
 import { Loading, Screen } from "../../kit/Screen.tsx"
 import { ApiProblem, getTimer, type Timer, type TimerWithPayload } from "../api.ts"
 import { useEventInterval, useWhenEvents } from "../events/useEvents.ts"
@@ -114,10 +115,15 @@ const TimerView = ({ found, staleBecause, onChange }: TimerViewProps) => {
 
 const SummaryCard = ({ timer }: { readonly timer: Timer }) => {
   const { tone, title, text } = summaryOf(timer, useNow())
+  // A pending timer is described by how far away its time is.
+  const isKnown = useIsTimeKnown() || timer.finishedAt !== undefined
   return (
-    <section className={`summary summary-${tone}`} aria-label="What is the matter">
-      <h2>{title}</h2>
-      <p>{text}</p>
+    <section
+      className={classes("summary", `summary-${isKnown ? tone : "neutral"}`)}
+      aria-label="What is the matter"
+    >
+      <h2 className={classes(!isKnown && "time-unknown")}>{title}</h2>
+      <p className={classes(!isKnown && "time-unknown")}>{text}</p>
       {timer.waiting !== undefined && (
         <p className="muted">
           It has waited since <Moment at={timer.waiting.since} show="exact" />. {whereToLook(timer)}

@@ -4,7 +4,7 @@ import type { TimerHistogramAnswer } from "@punctual/api/TimerHistogram"
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { Button } from "../../kit/Button.tsx"
 import { useLiveInterval } from "../../kit/live.ts"
-import { useNow } from "../../kit/now.ts"
+import { useIsTimeKnown, useNow } from "../../kit/now.ts"
 import { type Span, Strip, zoomed } from "../../kit/Strip.tsx"
 import { Switch } from "../../kit/Switch.tsx"
 import { exactText, offsetMinutes, relativeText } from "../../kit/times.ts"
@@ -21,6 +21,7 @@ const everyMs = 10_000
 export const DueStrip = ({ request }: { readonly request: SearchRequest }) => {
   const { parameters } = usePlace()
   const nowMs = useNow()
+  const isTimeKnown = useIsTimeKnown()
   const zone = useZone()
   // Finished timers are in the past, and pending ones are in the future.
   const isPast = !request.states.includes("pending")
@@ -32,6 +33,8 @@ export const DueStrip = ({ request }: { readonly request: SearchRequest }) => {
     queryKey: ["histogram", filter],
     queryFn: ({ signal }) => call<Histogram>("timers/histogram", { filter, buckets }, signal),
     placeholderData: keepPreviousData,
+    // The span depends on the time.
+    enabled: isTimeKnown,
     refetchInterval: useLiveInterval(everyMs),
   })
   const selection = selectionOf(parameters.get("from"), parameters.get("until"), span)
@@ -67,8 +70,8 @@ export const DueStrip = ({ request }: { readonly request: SearchRequest }) => {
       <Strip
         span={span}
         counts={data?.counts}
-        nowMs={nowMs}
-        selection={selection}
+        nowMs={isTimeKnown ? nowMs : undefined}
+        selection={isTimeKnown ? selection : undefined}
         label={summary}
         onSelect={select}
         onZoom={zoom}
