@@ -3,14 +3,20 @@ import type { ReactNode } from "react"
 import { Button } from "../kit/Button.tsx"
 import { Screen } from "../kit/Screen.tsx"
 import { ApiProblem } from "./api.ts"
+import { useContact } from "./contact.ts"
 import { useSelfQuery } from "./self.ts"
 
 export const NoAnswer = ({ children }: { readonly children: ReactNode }) => {
   const { data, error, refetch } = useSelfQuery()
-  if (data !== undefined || error === null) return children
+  const contact = useContact()
+  if (data !== undefined) return children
+  // Between two tries there is no error, and the screen stays.
+  if (contact === "starting") return <Starting />
+  if (error === null) return children
   const isRefused = error instanceof ApiProblem && error.status === 403
   return (
     <Screen
+      isPage
       kind={isRefused ? "forbidden" : "failed"}
       title={isRefused ? "The service refuses this page" : "The service does not answer"}
       actions={<Button onClick={() => void refetch()}>Try again</Button>}
@@ -20,3 +26,9 @@ export const NoAnswer = ({ children }: { readonly children: ReactNode }) => {
     </Screen>
   )
 }
+
+const Starting = () => (
+  <Screen kind="starting" title="The service is starting" isPage>
+    <p>It is getting its timers ready. This page goes on by itself as soon as the service answers.</p>
+  </Screen>
+)

@@ -1,9 +1,16 @@
 /** Says above data that it could not be loaded again. */
 import { ApiProblem } from "./api.ts"
+import { useContact } from "./contact.ts"
 
 export const StaleBanner = ({ error }: { readonly error: Error | null }) => {
+  const contact = useContact()
   // The frame of the pages says this for all of them.
-  if (error === null || (error instanceof ApiProblem && error.code === "unreachable")) return null
+  if (
+    error === null ||
+    contact !== "answers" ||
+    (error instanceof ApiProblem && error.code === "unreachable")
+  )
+    return null
   return (
     <p className="banner banner-warning" role="status">
       What you see may be out of date. {error.message}

@@ -8,7 +8,7 @@ import type { SelfAnswer } from "@punctual/api/Keys"
 import type { ListTimersAnswer } from "@punctual/api/ListTimers"
 import type { ListNamespacesAnswer } from "@punctual/api/NamespaceSettings"
 import type { ServiceAnswer } from "@punctual/api/Service"
-import { noteContact } from "./contact.ts"
+import { type Contact, noteContact } from "./contact.ts"
 
 /** A timer as the API shows it: instants are ISO texts. */
 export type Timer = (typeof TimerAnswer.Encoded)["timer"]
@@ -97,8 +97,24 @@ const sendCall = async (
   signal: AbortSignal | undefined,
 ): Promise<string | ApiProblem> => {
   const answered = await send(path, body, signal)
-  noteContact(typeof answered === "string" || answered.code !== unreachable)
+  const contact = contactOf(path, answered)
+  if (contact !== undefined) noteContact(contact)
   return answered
+}
+
+/** Who the reader is: every node can answer this alone. */
+export const selfCall = "keys/self"
+
+/** The node is not ready: it starts, waits to take over, or stops. Of other calls, the owner of one timer may be away. */
+export const isNotReady = (error: unknown): boolean =>
+  error instanceof ApiProblem && error.status === 503 && error.code === "ownerUnavailable"
+
+/** Undefined if the answer says nothing about the service as a whole. */
+const contactOf = (path: string, answered: string | ApiProblem): Contact | undefined => {
+  if (typeof answered === "string") return "answers"
+  if (answered.code === unreachable) return "lost"
+  if (!isNotReady(answered)) return "answers"
+  return path === selfCall ? "starting" : undefined
 }
 
 const send = async (
@@ -123,10 +139,21 @@ const send = async (
   }
 }
 
+const startingText = "The service is starting. Try again in a moment."
+
+const isStarting = (detail: unknown): boolean =>
+  typeof detail === "string" && detail.startsWith("The service is starting.")
+
 const problemOf = ({ status, statusText }: Response, text: string): ApiProblem => {
   try {
     const { code, detail, title, errors } = JSON.parse(text)
-    return new ApiProblem(status, code ?? "unknown", detail ?? title ?? statusText, errors ?? [])
+    const message = detail ?? title ?? statusText
+    return new ApiProblem(
+      status,
+      code ?? "unknown",
+      isStarting(message) ? startingText : message,
+      errors ?? [],
+    )
   } catch {
     if (isOfProxy(status)) return unreachableProblem(status)
     return new ApiProblem(status, "unknown", `The service answered ${status} ${statusText}.`)

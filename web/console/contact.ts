@@ -1,16 +1,19 @@
 /**
- * Whether the service answers. Every call tells it here, so that every page can say that the service cannot be reached,
- * also a page that shows only what it has loaded before.
+ * Whether the service answers. Every call tells it here, so that every page can say that the service cannot be reached or
+ * that it starts, also a page that shows only what it has loaded before.
  */
 import { useSyncExternalStore } from "react"
 
-let isLost = false
+/** `starting`: the service answers, but it cannot do its work yet, or no longer. */
+export type Contact = "answers" | "lost" | "starting"
+
+let contact: Contact = "answers"
 const listeners = new Set<() => void>()
 
 /** An error of the service is an answer, too. */
-export const noteContact = (isAnswered: boolean): void => {
-  if (isLost !== isAnswered) return
-  isLost = !isAnswered
+export const noteContact = (next: Contact): void => {
+  if (next === contact) return
+  contact = next
   for (const listener of listeners) listener()
 }
 
@@ -19,4 +22,4 @@ const subscribe = (listener: () => void) => {
   return () => listeners.delete(listener)
 }
 
-export const useIsContactLost = (): boolean => useSyncExternalStore(subscribe, () => isLost)
+export const useContact = (): Contact => useSyncExternalStore(subscribe, () => contact)

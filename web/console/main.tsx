@@ -4,22 +4,26 @@ import { createRoot } from "react-dom/client"
 import { followTheme } from "../kit/theme.ts"
 import "../kit/kit.css"
 import { App } from "./App.tsx"
-import { ApiProblem } from "./api.ts"
+import { ApiProblem, isNotReady } from "./api.ts"
 import "./console.css"
 
 followTheme()
 
-/** Trying again helps only if the service was unreachable or busy. */
+/** Trying again at once helps only if the service was unreachable or busy. */
 const helps = (failures: number, error: unknown): boolean =>
-  failures < 3 && error instanceof ApiProblem && (error.status === 0 || error.status >= 502)
+  failures < 3 &&
+  !isNotReady(error) &&
+  error instanceof ApiProblem &&
+  (error.status === 0 || error.status >= 502)
 
 const againMs = 5_000
 
 /** A page that has nothing to show goes on trying, as it says. What it shows does not change by itself. */
 const again = ({ state }: { readonly state: { readonly data: unknown; readonly error: Error | null } }) =>
-  state.data === undefined && state.error instanceof ApiProblem && state.error.code === "unreachable"
-    ? againMs
-    : false
+  state.data === undefined && (isUnreachable(state.error) || isNotReady(state.error)) ? againMs : false
+
+const isUnreachable = (error: Error | null): boolean =>
+  error instanceof ApiProblem && error.code === "unreachable"
 
 const queries = new QueryClient({
   defaultOptions: {

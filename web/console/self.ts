@@ -1,18 +1,21 @@
 /** Who the reader is, and what the reader may do. The service decides; the pages only hide what would be refused. */
 import { useQuery } from "@tanstack/react-query"
-import { call, type Self } from "./api.ts"
+import { call, isNotReady, type Self, selfCall } from "./api.ts"
 
 export type Action = Self["actions"][number]
 
 const againMs = 5_000
+/** A service that starts is ready soon. */
+const soonMs = 1_000
 
 export const useSelfQuery = () =>
   useQuery({
     queryKey: ["self"],
-    queryFn: ({ signal }) => call<Self>("keys/self", {}, signal),
+    queryFn: ({ signal }) => call<Self>(selfCall, {}, signal),
     staleTime: 60_000,
     // Nothing works without this answer, so the page goes on asking.
-    refetchInterval: ({ state }) => (state.status === "error" ? againMs : false),
+    refetchInterval: ({ state }) =>
+      isNotReady(state.error) ? soonMs : state.status === "error" ? againMs : false,
   })
 
 export const useSelf = (): Self | undefined => useSelfQuery().data

@@ -1,15 +1,17 @@
 /**
- * What a page shows in place of data. The five cases look different, so that nobody takes a failure for an empty list:
- * no data yet, no match for the filter, an error, not allowed, and still loading.
+ * What a page shows in place of data. The cases look different, so that nobody takes a failure for an empty list: no data
+ * yet, no match for the filter, an error, not allowed, a service that starts, and still loading.
  */
 import { type ReactNode, useEffect, useState } from "react"
 import { Icon, type IconName } from "./Icon.tsx"
 
 export interface ScreenProps {
-  readonly kind: "empty" | "noMatch" | "failed" | "forbidden"
+  readonly kind: "empty" | "noMatch" | "failed" | "forbidden" | "starting"
   readonly title: string
   readonly children?: ReactNode
   readonly actions?: ReactNode
+  /** It stands in place of a whole page, so its title is that of the page. */
+  readonly isPage?: boolean
 }
 
 const icons: Readonly<Record<ScreenProps["kind"], IconName>> = {
@@ -17,12 +19,15 @@ const icons: Readonly<Record<ScreenProps["kind"], IconName>> = {
   noMatch: "search",
   failed: "dead",
   forbidden: "lock",
+  starting: "timers",
 }
 
-export const Screen = ({ kind, title, children, actions }: ScreenProps) => (
-  <div className={`screen screen-${kind}`} role={kind === "failed" ? "alert" : undefined}>
+const roles: Partial<Record<ScreenProps["kind"], string>> = { failed: "alert", starting: "status" }
+
+export const Screen = ({ kind, title, children, actions, isPage = false }: ScreenProps) => (
+  <div className={`screen screen-${kind}`} role={roles[kind]}>
     <Icon name={icons[kind]} />
-    <h2>{title}</h2>
+    {isPage ? <h1>{title}</h1> : <h2>{title}</h2>}
     {children !== undefined && <div className="screen-text">{children}</div>}
     {actions !== undefined && <div className="screen-actions">{actions}</div>}
   </div>
