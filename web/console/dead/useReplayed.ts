@@ -7,6 +7,7 @@ import { useLiveInterval } from "../../kit/live.ts"
 import { call, type Timer, type TimerPage } from "../api.ts"
 import type { BulkJob } from "../bulk/bulkJob.ts"
 import { isReplayed } from "../isReplayed.ts"
+import { rowKey } from "../timers/useTimerPages.ts"
 
 export const fates = ["delivered", "pending", "dead", "cancelled"] as const
 export type Fate = (typeof fates)[number]
@@ -46,8 +47,9 @@ const readReplayed = async (job: BulkJob, signal: AbortSignal): Promise<Replayed
     call<TimerPage>("timers/list", { ...filter, states, order: "asc", limit: replayedMax }, signal)
   // Over all namespaces the service lists no delivered timers.
   const isListable = filter.namespaces?.includes("*") !== true
-  const [pending, dead, ended] = await Promise.all([
-    read(["pending"]),
+  // Pending ones first: a timer that ends meanwhile is then in a later list, and no timer is in none.
+  const pending = await read(["pending"])
+  const [dead, ended] = await Promise.all([
     read(["dead"]),
     isListable ? read(["delivered", "cancelled"]) : undefined,
   ])
@@ -77,7 +79,11 @@ export const replayedIn = (job: BulkJob, { pending, dead, ended }: Pages): Repla
     const dueMs = Date.parse(timer.executeAt)
     return isReplayed(timer) && dueMs >= fromMs && dueMs <= untilMs
   }
-  const timers = [dead, pending, ended].flatMap((page) => page?.timers.filter(isOfJob) ?? [])
+  const listed = [dead, ended, pending].flatMap((page) => page?.timers.filter(isOfJob) ?? [])
+  // The first one is the newest.
+  const timers = [
+    ...new Map(listed.toReversed().map((timer) => [rowKey(timer), timer])).values(),
+  ].toReversed()
   const count = (fate: Fate) => timers.filter((timer) => fateOf(timer) === fate).length
   const isCut = (page: TimerPage | undefined) => page?.nextCursor !== undefined
   const counts = {
