@@ -56,7 +56,15 @@ export const Navigation = ({ page, onHelp }: { readonly page: PageName; readonly
       <LiveSwitch />
       <ZonePicker />
       <ThemeMenu />
-      <Button look="quiet" icon="help" label="Keyboard shortcuts (?)" onClick={onHelp} />
+      <Button
+        look="quiet"
+        icon="help"
+        aria-label="Help: keyboard shortcuts"
+        title="Keyboard shortcuts (?)"
+        onClick={onHelp}
+      >
+        <span className="side-word">Help</span>
+      </Button>
     </div>
     <Reader />
   </header>
@@ -96,7 +104,9 @@ const ThemeMenu = () => {
         isChosen: choice === theme,
         onChoose: () => themeSetting.set(choice),
       }))}
-    />
+    >
+      <span className="side-word">Theme</span>
+    </Menu>
   )
 }
 

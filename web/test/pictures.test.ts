@@ -9,6 +9,7 @@ import type { Page } from "playwright-core"
 import type { Delivery, Fire } from "../../server/src/ports/Deliverer.ts"
 import type { RunningService } from "../../server/test/http/ServiceFixture.ts"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
+import { eventually } from "../../server/testkit/eventually.ts"
 import { openConsole, views, withConsole } from "./ConsoleFixture.ts"
 
 setDefaultTimeout(240_000)
@@ -23,9 +24,12 @@ const isShown = (width: number, theme: string): boolean =>
 const startMs = Date.parse("2026-11-17T08:59:00Z")
 const minuteMs = 60_000
 
-/** What the receivers of the demonstration answer, by the path of their address. */
-const answer = ({ target }: Fire): Effect.Effect<Delivery> => {
+/** What the receivers of the demonstration answer, by the path of their address. The ledger takes most transfers later. */
+const answer = ({ target, timerId, executeAt }: Fire): Effect.Effect<Delivery> => {
   const url = target.type === "webhook" ? target.url : ""
+  if (/^transfer-90[0-4]$/.test(timerId) && executeAt >= startMs + minuteMs) {
+    return Effect.succeed({ kind: "delivered", status: 200 })
+  }
   if (url.includes("/gone")) {
     return Effect.succeed({
       kind: "dead",
@@ -52,7 +56,7 @@ const namespaces = ["billing", "shop", "crm", "onboarding", "eu-payments"]
 const kinds = ["invoice", "trial", "order", "reminder"]
 
 /** A day of a small company: many timers ahead, some that fail, some dead letters, and a paused namespace. */
-const seed = async ({ call, post }: RunningService): Promise<void> => {
+const seed = async ({ call, post }: RunningService): Promise<string> => {
   // The same numbers at every run.
   let state = 7
   const random = () => {
@@ -88,6 +92,9 @@ const seed = async ({ call, post }: RunningService): Promise<void> => {
       retryPolicy: { maxAttempts: 2, initialInterval: "5s", jitter: 0 },
     }),
   )
+  const late = Array.from({ length: 4 }, (_, at) =>
+    soon(`newsletter-${at}`, "shop", "mail.example.com/busy", { retryPolicy: { maxAttempts: 1 } }),
+  )
   const invoice = soon("invoice-4711", "billing", "ledger.example.com/busy", {
     payload: {
       invoice: 4711,
@@ -98,22 +105,37 @@ const seed = async ({ call, post }: RunningService): Promise<void> => {
     retryPolicy: { maxAttempts: 8, initialInterval: "8s", backoffMultiplier: 3, jitter: 0 },
   })
   const sent = Array.from({ length: 12 }, (_, at) => soon(`sent-${at}`, "shop", "shop.example.com/hooks"))
-  for (const batch of [timers, [...gone, ...exhausted, invoice, ...sent]]) {
+  for (const batch of [timers, [...gone, ...exhausted, ...late, invoice, ...sent]]) {
     expect((await call("createMany", { timers: batch })).status).toBe(200)
   }
   const done = async (path: `${string}/${string}`, body: object) => {
-    const { status, text } = await post(path, body)
+    const { status, text, json } = await post(path, body)
     expect([path, status, status === 200 ? "" : text]).toEqual([path, 200, ""])
+    return json
   }
   await done("namespaces/put", { namespace: "billing", maxPending: 1_000, maxInFlight: 40 })
   await done("clock/advance", { by: "1m" })
   await done("namespaces/put", { namespace: "onboarding", paused: true })
-  await done("bulk/start", {
+  const { job } = await done("bulk/start", {
     do: "replay",
     filter: { namespaces: ["eu-payments"] },
     reason: "The ledger works again",
     expect: 6,
   })
+  await eventually("the end of the job", async () =>
+    (await done("bulk/get", { jobId: job.jobId })).job.state === "done" ? true : undefined,
+  )
+  await done("clock/advance", { by: "1s" })
+  return job.jobId
+}
+
+const about = {
+  build: { version: "0.1.0" },
+  settings: [
+    { name: "TIMER_STORE_URL", value: "sqlite:data/punctual.db", isSet: true },
+    { name: "TIMER_HISTORY_RETENTION", value: "30d", isSet: true },
+    { name: "TIMER_HTTP_PORT", value: "8080", isSet: false },
+  ],
 }
 
 describeBrowser("pictures", (browser) => {
@@ -135,14 +157,15 @@ describeBrowser("pictures", (browser) => {
   }
 
   test("of every page, on a service with a day's work", () =>
-    withConsole({ clockStartMs: startMs, deliver: answer }, async (service) => {
-      await seed(service)
+    withConsole({ clockStartMs: startMs, deliver: answer, about }, async (service) => {
+      const jobId = await seed(service)
       const places: ReadonlyArray<readonly [name: string, place: string, shown: string]> = [
         ["timers", "timers", "in this chart"],
         ["timer", "timer?namespace=billing&id=invoice-4711", "The beginning of the answer"],
         ["new-timer", "new?namespace=billing", "Fires about"],
         ["dead-letters", "dead-letters", "the receiver refused it"],
         ["jobs", "jobs", "The ledger works again"],
+        ["job", `jobs?id=${jobId}`, "transfer-903"],
         ["namespaces", "namespaces", "eu-payments"],
         ["namespace", "namespace?name=billing", "Retries"],
         ["status", "status", "Open breakers"],

@@ -51,7 +51,9 @@ const JobFacts = ({ job }: { readonly job: BulkJob }) => {
         <dt>Filter</dt>
         <dd>
           <FilterWords filter={job.filter} />{" "}
-          <Link href={hrefOf(list.page, list.parameters)}>Show what matches now</Link>
+          <Link className="job-matches" href={hrefOf(list.page, list.parameters)}>
+            Show what matches now
+          </Link>
         </dd>
         <dt>Reason</dt>
         <dd>{job.reason}</dd>

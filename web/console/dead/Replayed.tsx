@@ -27,7 +27,7 @@ export const Replayed = ({ job }: { readonly job: BulkJob }) =>
 const ReplayedCard = ({ job }: { readonly job: BulkJob }) => {
   const { data, error } = useReplayed(job)
   return (
-    <section className="card" aria-labelledby="replayed-title">
+    <section className="card replayed-card" aria-labelledby="replayed-title">
       <header className="card-head">
         <h2 id="replayed-title">What became of the replayed timers</h2>
       </header>

@@ -97,7 +97,9 @@ const TimerView = ({ found, staleBecause, onChange }: TimerViewProps) => {
       <header className="page-head">
         <h1>{timer.timerId}</h1>
         <StateBadge timer={timer} />
-        <TimerActions found={found} onChange={onChange} />
+        <div className="page-actions">
+          <TimerActions found={found} onChange={onChange} />
+        </div>
       </header>
       <StaleBanner error={staleBecause} />
       <SummaryCard timer={timer} />
