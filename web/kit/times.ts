@@ -113,6 +113,16 @@ export const readLocalTime = (zone: string, day: string, clock: string): LocalTi
 export const instantIn = (zone: string, day: string, clock: string): number | undefined =>
   readLocalTime(zone, day, clock)?.atMs
 
+const weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+
+/** The day that is so many days later. Days of the calendar, because not every day has 24 hours. */
+export const laterDay = (day: string, days: number): string =>
+  new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10)
+
+/** How many days it is to the next Monday, from 1 to 7. */
+export const daysToMonday = (atMs: number, zone: string): number =>
+  (8 - weekdays.indexOf(partsOf(atMs, zone).weekday)) % 7 || 7
+
 /** ISO 8601 with the offset of the zone: `2026-11-18T09:00:00+01:00`. */
 export const isoText = (atMs: number, zone: string): string => {
   const text = `${dayText(atMs, zone)}T${clockText(atMs, zone)}${offsetText(atMs, zone)}`

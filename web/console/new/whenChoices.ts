@@ -1,5 +1,5 @@
 /** Times that readers often want, in the zone that they have chosen. */
-import { dayText, instantIn, partsOf } from "../../kit/times.ts"
+import { daysToMonday, dayText, instantIn, laterDay } from "../../kit/times.ts"
 
 export interface WhenChoice {
   readonly label: string
@@ -8,11 +8,6 @@ export interface WhenChoice {
 
 const dayMs = 86_400_000
 const hourMs = 3_600_000
-const weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-
-/** The day that is so many days later. Days of the calendar, because not every day has 24 hours. */
-const laterDay = (day: string, days: number): string =>
-  new Date(Date.parse(`${day}T00:00:00Z`) + days * dayMs).toISOString().slice(0, 10)
 
 const atNine = (label: string, zone: string, day: string): ReadonlyArray<WhenChoice> => {
   const atMs = instantIn(zone, day, "09:00")
@@ -26,8 +21,7 @@ export const whenChoices = (
   zone: string,
 ): ReadonlyArray<WhenChoice> => {
   const today = dayText(nowMs, zone)
-  const weekday = weekdays.indexOf(partsOf(nowMs, zone).weekday)
-  const toMonday = (8 - weekday) % 7 || 7
+  const toMonday = daysToMonday(nowMs, zone)
   const from = atMs === undefined ? nowMs : Math.max(atMs, nowMs)
   return [
     { label: "+1 h", atMs: from + hourMs },

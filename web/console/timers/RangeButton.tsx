@@ -22,16 +22,25 @@ const wholeDay = (from: string | undefined, until: string | undefined, zone: str
   return `${partsOf(fromMs, zone).weekday} ${dayText(fromMs, zone)}, whole day`
 }
 
+/** Then the name of the day need not be there twice. */
+const isSameDay = (from: string | undefined, until: string | undefined, zone: string): boolean =>
+  from !== undefined &&
+  until !== undefined &&
+  dayText(Date.parse(from), zone) === dayText(Date.parse(until), zone)
+
 export const RangeButton = ({ from, until, isPast = false }: RangeButtonProps) => {
   const [isOpen, setOpen] = useState(false)
   const zone = useZone()
   const now = useNow()
   const shown = (iso: string | undefined) => (iso === undefined ? "…" : shortText(Date.parse(iso), now, zone))
+  const end = isSameDay(from, until, zone)
+    ? clockText(Date.parse(until ?? ""), zone).slice(0, 5)
+    : shown(until)
   const isAny = from === undefined && until === undefined
   return (
     <>
       <Button className="range-button figures" onClick={() => setOpen(true)}>
-        {isAny ? "Any time" : (wholeDay(from, until, zone) ?? `${shown(from)} – ${shown(until)}`)}
+        {isAny ? "Any time" : (wholeDay(from, until, zone) ?? `${shown(from)} – ${end}`)}
       </Button>
       {isOpen && <RangeDialog from={from} until={until} isPast={isPast} onClose={() => setOpen(false)} />}
     </>

@@ -4,9 +4,10 @@ import { Button } from "../../kit/Button.tsx"
 import { Dialog } from "../../kit/Dialog.tsx"
 import { Field } from "../../kit/Field.tsx"
 import { nowMs } from "../../kit/now.ts"
-import { clockText, dayText, instantIn } from "../../kit/times.ts"
+import { clockText, daysToMonday, dayText, instantIn, laterDay } from "../../kit/times.ts"
 import { useZone } from "../../kit/zone.ts"
 import { changeParameters } from "../location.ts"
+import { spanText } from "./stripSpan.ts"
 
 export interface RangeDialogProps {
   readonly from: string | undefined
@@ -19,6 +20,11 @@ export interface RangeDialogProps {
 interface DayAndTime {
   readonly day: string
   readonly clock: string
+}
+
+interface Range {
+  readonly fromMs: number | undefined
+  readonly untilMs: number | undefined
 }
 
 const partsOfIso = (iso: string | undefined, zone: string): DayAndTime =>
@@ -42,8 +48,13 @@ export const RangeDialog = ({ from, until, isPast = false, onClose }: RangeDialo
         : instantIn(zone, end.day, end.clock)
   const isReversed = startMs !== undefined && endMs !== undefined && endMs <= startMs
   const isUnread = (start.day !== "" && startMs === undefined) || (end.day !== "" && endMs === undefined)
-  const apply = (range: { readonly fromMs: number | undefined; readonly untilMs: number | undefined }) => {
-    changeParameters({ from: isoOf(range.fromMs), until: isoOf(range.untilMs) })
+  const apply = (range: Range) => {
+    changeParameters({
+      from: isoOf(range.fromMs),
+      until: isoOf(range.untilMs),
+      // The strip shows the span, so that the reader can narrow it there.
+      ...(isPast ? {} : { strip: stripOf(range) }),
+    })
     onClose()
   }
   return (
@@ -90,6 +101,12 @@ export const RangeDialog = ({ from, until, isPast = false, onClose }: RangeDialo
   )
 }
 
+/** A span without an end, or a very short one, is no picture. The strip shows its usual one then. */
+const stripOf = ({ fromMs, untilMs }: Range): string | undefined =>
+  fromMs === undefined || untilMs === undefined || untilMs - fromMs < 60_000
+    ? undefined
+    : spanText({ fromMs, untilMs })
+
 const timeHint = "Use a time such as 09:30 or 09:30:00."
 
 const endOfDay = (zone: string, day: string): number | undefined => {
@@ -100,15 +117,14 @@ const endOfDay = (zone: string, day: string): number | undefined => {
 const isoOf = (ms: number | undefined): string | undefined =>
   ms === undefined ? undefined : new Date(ms).toISOString()
 
-interface QuickSpan {
+interface QuickSpan extends Range {
   readonly label: string
-  readonly fromMs: number | undefined
-  readonly untilMs: number | undefined
 }
 
 const quickSpans = (zone: string, isPast: boolean): ReadonlyArray<QuickSpan> => {
   const now = nowMs()
-  const midnight = (days: number) => instantIn(zone, dayText(now + days * dayMs, zone), "00:00") ?? now
+  const midnight = (days: number) => instantIn(zone, laterDay(dayText(now, zone), days), "00:00") ?? now
+  const toMonday = daysToMonday(now, zone)
   if (isPast) {
     return [
       { label: "Last hour", fromMs: now - 3_600_000, untilMs: undefined },
@@ -122,6 +138,9 @@ const quickSpans = (zone: string, isPast: boolean): ReadonlyArray<QuickSpan> => 
     { label: "Next hour", fromMs: now, untilMs: now + 3_600_000 },
     { label: "Today", fromMs: midnight(0), untilMs: midnight(1) },
     { label: "Tomorrow", fromMs: midnight(1), untilMs: midnight(2) },
+    ...(toMonday > 1
+      ? [{ label: "Monday", fromMs: midnight(toMonday), untilMs: midnight(toMonday + 1) }]
+      : []),
     { label: "Next 7 days", fromMs: now, untilMs: now + 7 * dayMs },
   ]
 }

@@ -24,6 +24,9 @@ export interface SearchBoxProps {
   readonly placeholder?: string
 }
 
+/** Enter in an empty search leads to what was found. A second Enter opens it. */
+const focusFirstRow = (): void => document.querySelector<HTMLElement>("main .timer-link")?.focus()
+
 interface Choice {
   /** What the input holds after the choice. A text that ends with a colon waits for its value. */
   readonly text: string
@@ -74,7 +77,8 @@ export const SearchBox = ({
     } else if (event.key === "Enter") {
       event.preventDefault()
       const chosen = shown ? choices[at] : undefined
-      if (chosen === undefined) add(text)
+      if (chosen === undefined && text === "") focusFirstRow()
+      else if (chosen === undefined) add(text)
       else choose(chosen)
     } else if (event.key === "Tab" && shown && text !== "" && !event.shiftKey && choices[Math.max(0, at)]) {
       const chosen = choices[Math.max(0, at)]

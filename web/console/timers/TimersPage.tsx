@@ -11,12 +11,20 @@ import { ExportMenu } from "./ExportMenu.tsx"
 import { FirstTimer } from "./FirstTimer.tsx"
 import { RangeButton } from "./RangeButton.tsx"
 import { SearchBox } from "./SearchBox.tsx"
-import { needsNamespace, parseSearch, requestOf, type SearchRequest, searchText } from "./search.ts"
+import {
+  needsNamespace,
+  parseSearch,
+  requestOf,
+  type SearchRequest,
+  searchText,
+  type Word,
+} from "./search.ts"
 import "./timers.css"
 import { countText } from "../countText.ts"
 import { TimerRows } from "./TimerRows.tsx"
 import { useTimerCount } from "./useTimerCount.ts"
 import { rowsMax, useTimerPages } from "./useTimerPages.ts"
+import { stateWords } from "./words.ts"
 
 export const TimersPage = () => {
   const { parameters } = usePlace()
@@ -48,7 +56,7 @@ export const TimersPage = () => {
       </div>
       {!needsNamespace(request) && <DueStrip request={requestOf(words, {}, reachable)} />}
       <section className="card" aria-label="Timers">
-        <TimerList request={request} isFiltered={isFiltered} onClear={clear} />
+        <TimerList request={request} words={words} isFiltered={isFiltered} onClear={clear} />
       </section>
     </>
   )
@@ -66,11 +74,12 @@ const TimerCount = ({ request }: { readonly request: SearchRequest }) => {
 
 interface TimerListProps {
   readonly request: SearchRequest
+  readonly words: ReadonlyArray<Word>
   readonly isFiltered: boolean
   readonly onClear: () => void
 }
 
-const TimerList = ({ request, isFiltered, onClear }: TimerListProps) => {
+const TimerList = ({ request, words, isFiltered, onClear }: TimerListProps) => {
   const isBlocked = needsNamespace(request)
   const { timers, list, examined, fresh, refresh } = useTimerPages(request, !isBlocked)
   if (isBlocked) {
@@ -89,8 +98,14 @@ const TimerList = ({ request, isFiltered, onClear }: TimerListProps) => {
       <Screen
         kind="noMatch"
         title="No timer matches the search"
-        actions={<Button onClick={onClear}>Clear the search</Button>}
+        actions={
+          <>
+            <OtherStates request={request} words={words} />
+            <Button onClick={onClear}>Clear the search</Button>
+          </>
+        }
       >
+        {!words.some(({ field }) => field === "state") && <p>Only pending timers were searched.</p>}
         {examined > 0 && <p>{examined.toLocaleString("en")} timers were examined.</p>}
       </Screen>
     ) : (
@@ -119,6 +134,24 @@ const TimerList = ({ request, isFiltered, onClear }: TimerListProps) => {
         onMore={() => void list.fetchNextPage()}
       />
     </>
+  )
+}
+
+interface OtherStatesProps {
+  readonly request: SearchRequest
+  readonly words: ReadonlyArray<Word>
+}
+
+/** A search without a state finds only pending timers. The timer may have finished. */
+const OtherStates = ({ request, words }: OtherStatesProps) => {
+  if (words.some(({ field }) => field === "state")) return null
+  const reachesAll = request.namespaces.includes("*")
+  const states = reachesAll ? ["pending", "dead"] : stateWords
+  const next = [...words, ...states.map((value) => ({ field: "state" as const, value }))]
+  return (
+    <Button look="primary" onClick={() => changeParameters({ q: searchText(next) })}>
+      {reachesAll ? "Look in dead letters, too" : "Look in all states"}
+    </Button>
   )
 }
 
