@@ -6,6 +6,7 @@ import { describeBrowser } from "../../server/testkit/Browser.ts"
 import { eventually } from "../../server/testkit/eventually.ts"
 import { openConsole, views, viewThemes } from "./ConsoleFixture.ts"
 import { countOf, makeDead, makeKeys, numbered, refusing, signIn, withReceivers } from "./DeadFixture.ts"
+import { typeInto, untilNoDialog } from "./focused.ts"
 
 setDefaultTimeout(60_000)
 
@@ -34,16 +35,19 @@ describeBrowser("jobs on many timers", (browser) => {
       receivers.areWell = true
       await page.getByRole("button", { name: "Replay all that match" }).click()
       await dialog(page).getByText("25 dead letters match.").waitFor()
+      await dialog(page).getByRole("listitem").nth(19).waitFor()
       expect(await dialog(page).getByRole("listitem").count()).toBe(20)
       await dialog(page).getByText("namespace:billing").waitFor()
       // The reason is required. The field that is wrong gets the focus, and Enter sends.
       await dialog(page).getByRole("button", { name: "Replay 25 dead letters" }).click()
       await dialog(page).getByText("Say why.").waitFor()
-      await page.keyboard.type("the ledger works again")
+      await typeInto(page.getByLabel("Reason"), "the ledger works again")
       await page.keyboard.press("Enter")
       await panel(page).getByText("25 replayed").waitFor()
       await panel(page).getByText("done").waitFor()
-      expect(await countOf(service, "delivered", ["billing"])).toBe(25)
+      await eventually("the deliveries", async () =>
+        (await countOf(service, "delivered", ["billing"])) === 25 ? true : undefined,
+      )
       expect(await countOf(service, "dead")).toBe(1)
       await panel(page).getByRole("button", { name: "Show the list as it is now" }).click()
       await page.getByText("No dead letter matches the search").waitFor()
@@ -52,18 +56,18 @@ describeBrowser("jobs on many timers", (browser) => {
 
   test("a job can be aborted, and what it has done stays done", () =>
     withReceivers(async (service) => {
-      await makeDead(service, [{ namespace: "billing", ids: numbered("invoice", 30) }])
+      await makeDead(service, [{ namespace: "billing", ids: numbered("invoice", 90) }])
       await using opened = await openConsole(browser(), service, "dead-letters")
       const { page } = opened
       await page.getByRole("button", { name: "Discard all", exact: true }).click()
       await page.getByLabel("Reason").fill("test data")
       await page.getByLabel("Most per second").fill("1")
-      await dialog(page).getByText("It takes about 30 s.").waitFor()
-      await dialog(page).getByRole("button", { name: "Discard 30 dead letters" }).click()
+      await dialog(page).getByText("It takes about 1 m 30 s.").waitFor()
+      await dialog(page).getByRole("button", { name: "Discard 90 dead letters" }).click()
       await panel(page).getByText("running").waitFor()
       await panel(page).getByRole("button", { name: "Abort" }).click()
       await panel(page).getByText("aborted").waitFor()
-      expect(await countOf(service, "dead")).toBeGreaterThan(20)
+      expect(await countOf(service, "dead")).toBeGreaterThan(0)
       expect(await opened.troubles()).toEqual([])
     }))
 
@@ -84,7 +88,7 @@ describeBrowser("jobs on many timers", (browser) => {
       const send = dialog(page).getByRole("button", { name: "Discard 2,100 dead letters" })
       await send.click()
       await dialog(page).getByText("Type the number 2,100.").waitFor()
-      await page.keyboard.type("2,100")
+      await typeInto(page.getByLabel("Type 2,100 to confirm"), "2,100")
       await send.click()
       await panel(page).getByText("2,100 discarded").waitFor()
       expect(await countOf(service, "dead")).toBe(0)
@@ -243,9 +247,10 @@ describeBrowser("the page Bulk jobs", (browser) => {
 
   test("progress is live, new jobs wait behind a button, and a job is aborted from the list", () =>
     withReceivers(async (service) => {
-      await makeDead(service, [{ namespace: "billing", ids: numbered("invoice", 40) }])
+      // The job takes longer than a slow machine needs to abort it.
+      await makeDead(service, [{ namespace: "billing", ids: numbered("invoice", 150) }])
       await service.post("service/pause", { reason: "so that replays stay pending" })
-      await startJob(service, { filter: { namespaces: ["billing"] }, perSecond: 2 })
+      await startJob(service, { filter: { namespaces: ["billing"] }, perSecond: 1 })
       await using opened = await openConsole(browser(), service, "jobs")
       const { page } = opened
       const rows = page.getByRole("row").filter({ hasText: "Replay dead letters" })
@@ -308,6 +313,7 @@ describeBrowser("the page Bulk jobs", (browser) => {
           await dialog(page).getByRole("button", { name: "Discard 151 dead letters" }).click()
           await isSound(view.width === 390)
           await page.keyboard.press("Escape")
+          await untilNoDialog(page)
           await page.getByRole("link", { name: "Bulk jobs" }).click()
           await page.getByText("0 replayed").waitFor()
           await isSound(view.width === 1024)

@@ -14,11 +14,16 @@ import {
   signIn,
   withReceivers,
 } from "./DeadFixture.ts"
+import { untilNoDialog } from "./focused.ts"
 
 setDefaultTimeout(60_000)
 
 const causes = (page: Page) => page.getByRole("list", { name: "Causes" }).getByRole("listitem")
 const rows = (page: Page) => page.getByRole("table", { name: "Dead letters" }).getByRole("link")
+const untilRows = (page: Page, texts: ReadonlyArray<string>) =>
+  eventually(`the rows ${texts.join()}`, async () =>
+    (await rows(page).allInnerTexts()).join() === texts.join() ? true : undefined,
+  )
 const dialog = (page: Page) => page.getByRole("dialog")
 const twoCauses = [
   { namespace: "billing", ids: ["invoice-1", "invoice-2", "invoice-3"] },
@@ -41,6 +46,7 @@ describeBrowser("the page Dead letters", (browser) => {
       // A cause opens to its rows, and the address keeps it.
       await page.getByRole("button", { name: /^crm\.test:8080/ }).click()
       const members = page.getByRole("table", { name: "Dead letters of crm.test:8080" }).getByRole("link")
+      await members.nth(1).waitFor()
       expect((await members.allInnerTexts()).sort()).toEqual(["crm / contact-1", "crm / contact-2"])
       expect(await opened.troubles()).toEqual([])
       await page.reload()
@@ -81,7 +87,7 @@ describeBrowser("the page Dead letters", (browser) => {
       expect(await causes(page).count()).toBe(1)
       await page.getByRole("button", { name: "All rows" }).click()
       await rows(page).first().waitFor()
-      expect(await rows(page).count()).toBe(2)
+      await eventually("two rows", async () => ((await rows(page).count()) === 2 ? true : undefined))
       await page.goBack()
       await page.goBack()
       await causes(page).nth(1).waitFor()
@@ -100,7 +106,7 @@ describeBrowser("the page Dead letters", (browser) => {
       await eventually("a delivery", async () =>
         (await countOf(service, "delivered", ["billing"])) === 1 ? true : undefined,
       )
-      expect(await rows(page).count()).toBe(4)
+      await eventually("four rows", async () => ((await rows(page).count()) === 4 ? true : undefined))
       expect(await opened.troubles()).toEqual([])
     }))
 
@@ -115,7 +121,8 @@ describeBrowser("the page Dead letters", (browser) => {
       await page.getByRole("dialog", { name: "Replay 2 dead letters" }).waitFor()
       await dialog(page).getByRole("button", { name: "Replay" }).press("Enter")
       await page.getByText("2 replayed.").waitFor()
-      expect(await rows(page).allInnerTexts()).toEqual(["billing / t-0002", "billing / t-0003"])
+      await untilRows(page, ["billing / t-0002", "billing / t-0003"])
+      await untilNoDialog(page)
       expect(await countOf(service, "pending")).toBe(2)
       for (const key of ["k", "x", "d"]) await page.keyboard.press(key)
       await page.getByRole("dialog", { name: "Discard 1 dead letter" }).waitFor()
@@ -163,7 +170,7 @@ describeBrowser("the page Dead letters", (browser) => {
       await page
         .getByText("1 replayed; 1 skipped, because a timer with the same id is pending; 1 no longer there.")
         .waitFor()
-      expect(await rows(page).allInnerTexts()).toEqual(["billing / b"])
+      await untilRows(page, ["billing / b"])
     }))
 
   test("new dead letters wait behind a button, and the selection stays", () =>

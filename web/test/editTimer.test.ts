@@ -6,6 +6,7 @@ import type { Delivery } from "../../server/src/ports/Deliverer.ts"
 import type { RunningService } from "../../server/test/http/ServiceFixture.ts"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
 import { openConsole, phone, withConsole } from "./ConsoleFixture.ts"
+import { untilNoDialog } from "./focused.ts"
 import { signInWith, withKeyedConsole } from "./KeyedConsole.ts"
 
 setDefaultTimeout(60_000)
@@ -98,7 +99,7 @@ describeBrowser("the dialog that changes a timer", (browser) => {
       expect(await page.getByRole("textbox", { name: "Correlation id" }).inputValue()).toBe("mine")
       await page.keyboard.press("Escape")
       await page.getByRole("button", { name: "Discard the changes" }).click()
-      expect(await page.getByRole("dialog").count()).toBe(0)
+      await untilNoDialog(page)
       expect((await timerIn(service)).correlationId).toBe("theirs")
     }))
 

@@ -2,6 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test"
 import type { Page } from "playwright-core"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
+import { eventually } from "../../server/testkit/eventually.ts"
 import { openConsole, phone, withConsole } from "./ConsoleFixture.ts"
 import { signInWith, withKeyedConsole, withoutUnauthorized } from "./KeyedConsole.ts"
 
@@ -28,7 +29,9 @@ describeBrowser("the page Keys", (browser) => {
       await page.getByText("From now on every call needs a key.").waitFor()
       const text = await shownText(page)
       await page.getByRole("button", { name: "Copy the key" }).click()
-      expect(await page.evaluate("navigator.clipboard.readText()")).toBe(text)
+      await eventually("the copy", async () =>
+        (await page.evaluate("navigator.clipboard.readText()")) === text ? true : undefined,
+      )
       await page.getByRole("button", { name: "I have copied it" }).click()
       await rowOf(page, "administrator").getByText("yours").waitFor()
       expect((await service.post("keys/list", {})).status).toBe(401)

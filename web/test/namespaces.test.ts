@@ -5,6 +5,7 @@ import type { RunningService } from "../../server/test/http/ServiceFixture.ts"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
 import { eventually } from "../../server/testkit/eventually.ts"
 import { openConsole, phone, withConsole } from "./ConsoleFixture.ts"
+import { typeInto, untilFocused, untilNoDialog } from "./focused.ts"
 import { withKeyedConsole } from "./KeyedConsole.ts"
 import { openAs } from "./openAs.ts"
 
@@ -71,7 +72,7 @@ describeBrowser("the list of namespaces", (browser) => {
       await untilNames(page, ["team-a", "team-b", "zoo"])
       const asked = bodiesOf(page, "/namespaces/list")
       await page.keyboard.press("/")
-      await page.keyboard.type("team-")
+      await typeInto(page.getByRole("searchbox"), "team-")
       await untilNames(page, ["team-a", "team-b"])
       expect(asked.at(-1)).toEqual({ limit: 50, prefix: "team-" })
       await page.reload()
@@ -130,8 +131,8 @@ describeBrowser("the list of namespaces", (browser) => {
       await using opened = await openConsole(browser(), service, "namespaces", phone)
       const { page } = opened
       const choose = async (label: string) => {
-        await page.getByRole("button", { name: "Actions for billing" }).focus()
-        await page.keyboard.press("Enter")
+        await untilNoDialog(page)
+        await page.getByRole("button", { name: "Actions for billing" }).press("Enter")
         await page.locator("[role=menuitem]:focus", { hasText: "Timers" }).waitFor()
         await page.keyboard.press("End")
         await page.locator("[role=menuitem]:focus", { hasText: label }).waitFor()
@@ -142,22 +143,22 @@ describeBrowser("the list of namespaces", (browser) => {
       await page.keyboard.press("Escape")
       expect((await settingsOf(service, "billing")).paused).toBe(false)
       await choose("Pause …")
-      await page.getByRole("button", { name: "Pause", exact: true }).focus()
-      await page.keyboard.press("Enter")
+      await page.getByRole("button", { name: "Pause", exact: true }).press("Enter")
       await page
         .getByRole("row", { name: /^billing/ })
         .getByText("paused")
         .waitFor()
       expect((await settingsOf(service, "billing")).paused).toBe(true)
       await choose("Resume …")
-      await page.getByRole("button", { name: "Resume", exact: true }).focus()
-      await page.keyboard.press("Enter")
+      await page.getByRole("button", { name: "Resume", exact: true }).press("Enter")
       await page
         .getByRole("row", { name: /^billing/ })
         .getByText("fires")
         .waitFor()
       expect((await settingsOf(service, "billing")).paused).toBe(false)
+      await untilNoDialog(page)
       await page.keyboard.press("j")
+      await page.locator(".row-at").waitFor()
       await page.evaluate("document.activeElement.blur()")
       await page.keyboard.press("Enter")
       await page.waitForURL(/namespace\?name=billing$/)
@@ -236,7 +237,7 @@ describeBrowser("the page of a namespace", (browser) => {
       await page.getByText(/must be a duration from 1ms/).waitFor()
       const wrong = page.getByLabel("Pending timers, at most")
       expect([await wrong.getAttribute("aria-invalid"), await wrong.inputValue()]).toEqual(["true", "many"])
-      expect(await wrong.evaluate((input) => input.matches(":focus"))).toBe(true)
+      await untilFocused(wrong)
       await wrong.fill("5")
       await page.getByLabel("First wait").fill("2s")
       await page.keyboard.press("Enter")

@@ -2,7 +2,9 @@
 import { expect, setDefaultTimeout, test } from "bun:test"
 import type { Page } from "playwright-core"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
+import { eventually } from "../../server/testkit/eventually.ts"
 import { openConsole, phone, withConsole } from "./ConsoleFixture.ts"
+import { typeInto, untilFocused } from "./focused.ts"
 import { signInWith, withKeyedConsole } from "./KeyedConsole.ts"
 
 setDefaultTimeout(60_000)
@@ -82,7 +84,7 @@ describeBrowser("the form for a new timer", (browser) => {
       await page.keyboard.press("n")
       const namespace = page.getByLabel("Namespace", { exact: true })
       await namespace.focus()
-      await page.keyboard.type("shop")
+      await typeInto(namespace, "shop")
       await page.keyboard.press("Tab")
       await page.keyboard.type("by-keys")
       // Past the choice of what to do with an existing timer, to the delay, its target and its URL.
@@ -93,7 +95,7 @@ describeBrowser("the form for a new timer", (browser) => {
       await page.keyboard.type(hook)
       await page.keyboard.press("Control+Enter")
       await page.getByRole("heading", { name: "The timer is created" }).waitFor()
-      expect(await page.evaluate("document.activeElement.textContent")).toContain("The timer is created")
+      await untilFocused(page.getByRole("heading", { name: "The timer is created" }))
       expect((await service.call("get", { namespace: "shop", timerId: "by-keys" })).status).toBe(200)
     }))
 
@@ -150,7 +152,7 @@ describeBrowser("the form for a new timer", (browser) => {
       }
       await create(page)
       await page.getByText("is needed").first().waitFor()
-      expect(await page.evaluate("document.activeElement.placeholder")).toBe("billing")
+      await untilFocused(page.getByLabel("Namespace", { exact: true }))
       await page.getByLabel("Payload").fill('{"n": }')
       expect(await errorOf("Payload")).toContain("is not JSON")
       await page.getByLabel("Payload").fill("")
@@ -203,14 +205,16 @@ describeBrowser("the form for a new timer", (browser) => {
       const { page } = opened
       await page.getByLabel("URL", { exact: true }).first().fill(hook)
       await page.getByLabel("Payload").fill(big)
-      const copied = async (form: string) => {
+      const copies = async (form: string, text: string) => {
         await page.getByRole("radio", { name: form, exact: true }).check()
         await page.getByRole("button", { name: /^(Copy the request|Copied)$/ }).click()
-        return String(await page.evaluate("navigator.clipboard.readText()"))
+        await eventually(`the copy as ${form}`, async () =>
+          String(await page.evaluate("navigator.clipboard.readText()")).includes(text) ? true : undefined,
+        )
       }
-      expect(await copied("JSON")).toContain(`"payload": ${big}`)
-      expect(await copied("curl")).toStartWith(`curl -s ${service.url}/api/v1/timers/create`)
-      expect(await copied("CLI")).toStartWith("punctual timers create shop")
+      await copies("JSON", `"payload": ${big}`)
+      await copies("curl", `curl -s ${service.url}/api/v1/timers/create`)
+      await copies("CLI", "punctual timers create shop")
     }))
 
   test("knows the namespace: its name, its retries, and that it is paused", () =>

@@ -6,6 +6,7 @@ import type { Page } from "playwright-core"
 import type { RunningService } from "../../server/test/http/ServiceFixture.ts"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
 import { openConsole, phone, withConsole } from "./ConsoleFixture.ts"
+import { untilNoDialog } from "./focused.ts"
 
 setDefaultTimeout(60_000)
 
@@ -81,7 +82,7 @@ describeBrowser("webhook secrets", (browser) => {
       expect(await page.locator(".secret-text code").textContent()).toStartWith("whsec_")
       await page.keyboard.press("Escape")
       await page.getByRole("button", { name: "Rotate" }).waitFor()
-      expect(await page.getByRole("dialog").count()).toBe(0)
+      await untilNoDialog(page)
       expect(await opened.troubles()).toEqual([])
     }))
 

@@ -1,7 +1,9 @@
 // Sign-in: the console asks for a key where it is needed, says what is wrong with one, and loses nothing meanwhile.
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
+import { eventually } from "../../server/testkit/eventually.ts"
 import { openConsole, withConsole } from "./ConsoleFixture.ts"
+import { typeInto, untilFocused } from "./focused.ts"
 import { signInWith, withKeyedConsole, withoutUnauthorized } from "./KeyedConsole.ts"
 
 setDefaultTimeout(60_000)
@@ -19,10 +21,16 @@ describeBrowser("sign-in", (browser) => {
       const dialog = page.getByRole("dialog", { name: "Sign in" })
       await dialog.waitFor()
       // The field has the focus, and nothing closes the dialog.
+      const field = page.getByLabel("API key")
+      await untilFocused(field)
       await page.keyboard.press("Escape")
       await page.keyboard.press("Escape")
-      await dialog.waitFor()
-      await page.keyboard.type(admin.text)
+      // The browser closes the dialog before the page opens it again, and keys between the two are lost.
+      await eventually("the text of the key", async () => {
+        await field.fill(admin.text)
+        return (await field.inputValue()) === admin.text ? true : undefined
+      })
+      await untilFocused(field)
       await page.keyboard.press("Enter")
       await page.getByRole("link", { name: "shop / a" }).waitFor()
       await page.getByText(/^Signed in as/).waitFor()
@@ -81,7 +89,7 @@ describeBrowser("sign-in", (browser) => {
       await revoke(mine.id)
       await page.getByRole("button", { name: "Create the timer" }).click()
       await page.getByRole("dialog", { name: "Sign in again" }).waitFor()
-      await page.keyboard.type(admin.text)
+      await typeInto(page.getByLabel("API key"), admin.text)
       await page.keyboard.press("Enter")
       // The create that was refused is sent again.
       await page.getByRole("heading", { name: "The timer is created" }).waitFor()
@@ -104,7 +112,7 @@ describeBrowser("sign-in", (browser) => {
       await revoke(mine.id)
       await page.getByRole("button", { name: "Make the key" }).click()
       await page.getByRole("dialog", { name: "Sign in again" }).waitFor()
-      await page.keyboard.type(admin.text)
+      await typeInto(page.getByLabel("API key"), admin.text)
       await page.keyboard.press("Enter")
       await page.getByRole("dialog", { name: "The key “for the robot”" }).waitFor()
     }))
