@@ -117,7 +117,7 @@ describePostgres("installed", "a cluster with keys", () => {
     const [one, two] = [cluster.node(1), cluster.node(2)]
     const apiKey = (await post(one, "keys/create", { label: "anna", role: "admin" })).json.apiKey
     await eventually("the other node knows the key", async () =>
-      (await statusOf(two, apiKey)) === 200 ? true : undefined,
+      (await post(two, "keys/self", {}, apiKey)).json.name === "anna" ? true : undefined,
     )
     let turn = 0
     const asked: Array<string> = []
