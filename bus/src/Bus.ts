@@ -5,7 +5,8 @@
 // - `publish` resolves when the broker has every envelope. If it fails, the broker may have some of them. A publish is
 //   bounded in time. A broker that drops repeats remembers envelope ids for a while. It answers an id that it remembers
 //   with `isDuplicate`, and does not deliver the envelope twice.
-// - The routing table says which topic a type belongs to. The bus refuses a type without a topic.
+// - The routing table says which topic a type belongs to. The bus refuses a type without a topic. The table also says
+//   which types need no subscriber: a message of such a type is published although no one listens.
 // - Every group gets every message of its topic at least once, and the members of a group share the messages. The key
 //   of a message is its tenantId and aggregateId. Messages of one key reach a group in the order of publishing, one at
 //   a time within a member. Different keys run in parallel. A message that is retried comes after the messages behind

@@ -1,18 +1,29 @@
 // Maps the type of a message to its topic. The composition root builds the table for all products that share a bus, and
 // an adapter turns topics into addresses. A topic is one or more words with dots between them, so that brokers whose
 // addresses have such parts can use it unchanged.
+//
+// Most messages need a subscriber: a command that no one takes is not done. Some events only tell what happened, and
+// it is fine if no one listens. The table names these types. Only a bus inside one process can tell the difference.
 
 export class RoutingTable {
   readonly #topics: ReadonlyMap<string, string>
+  readonly #unheardTypes: ReadonlySet<string>
 
   /**
    * Throws on a topic that cannot be part of an address, because the table is part of the program, not of its input.
+   * `unheardTypes` need no subscriber.
    */
-  constructor(topicOfType: Readonly<Record<string, string>>) {
+  constructor(topicOfType: Readonly<Record<string, string>>, unheardTypes: ReadonlyArray<string> = []) {
     for (const topic of Object.values(topicOfType)) {
       if (!topicShape.test(topic)) throw new Error(`${JSON.stringify(topic)} cannot be a topic`)
     }
     this.#topics = new Map(Object.entries(topicOfType))
+    this.#unheardTypes = new Set(unheardTypes)
+  }
+
+  /** Whether a message of the type is done only if somebody handles it. */
+  needsSubscriber(type: string): boolean {
+    return !this.#unheardTypes.has(type)
   }
 
   /** `undefined` if the type has no topic. Then messages of the type cannot be published. */

@@ -10,6 +10,11 @@ test("a routing table names the topic of each type, and of no other", () => {
   ])
 })
 
+test("a type needs a subscriber unless the table says otherwise", () => {
+  const table = new RoutingTable({ PlaceOrder: "orders", OrderPlaced: "orders" }, ["OrderPlaced"])
+  expect(["PlaceOrder", "OrderPlaced"].map((type) => table.needsSubscriber(type))).toEqual([true, false])
+})
+
 test("a topic that would mean something else in an address is refused", () => {
   for (const topic of [
     "",

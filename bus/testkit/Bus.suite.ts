@@ -5,7 +5,15 @@ import { Effect, Exit, Fiber, Latch, Result, Scope } from "effect"
 import { type BusError, HandlerUnavailable, MessageFailed, MessageRefused } from "../src/Bus.ts"
 import { decodeEnvelope, encodeEnvelope } from "../src/Envelope.ts"
 import { MessageMetadata } from "../src/MessageMetadata.ts"
-import { type BusFixture, busLawsOf, groups, Listener, sampleMessage, takenType } from "./BusFixture.ts"
+import {
+  type BusFixture,
+  busLawsOf,
+  groups,
+  Listener,
+  sampleMessage,
+  takenType,
+  unheardType,
+} from "./BusFixture.ts"
 import { busGroupsSuite } from "./BusGroups.suite.ts"
 import { busUndeliverableSuite } from "./BusUndeliverable.suite.ts"
 
@@ -102,6 +110,22 @@ const publishLaws = (fixture: BusFixture): void => {
       expect(told).toEqual([{ event: "otherType", tenant: "acme", type: "SomethingElse" }])
       expect(listener.events("received")).toBe(1)
       expect(listener.events("undeliverable")).toBe(0)
+    }),
+  )
+
+  law("a type that needs no subscriber is published without one, and reaches one that is there", (steps) =>
+    Effect.gen(function* () {
+      const unheard = sampleMessage({ type: unheardType })
+      expect(yield* steps.bus.publish([unheard])).toEqual([{ isDuplicate: false }])
+      const listener = new Listener(undefined, [takenType, unheardType])
+      yield* steps.bus.subscribe(listener.subscription)
+      const heard = sampleMessage({ type: unheardType })
+      yield* steps.send(heard, sampleMessage())
+      yield* steps.until("the message behind it is handled", () =>
+        listener.asked.some(({ envelope }) => String(envelope.type) === takenType) ? true : undefined,
+      )
+      yield* steps.untilAllAcknowledged
+      expect(listener.askedIds).toContain(heard.id)
     }),
   )
 

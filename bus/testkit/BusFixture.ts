@@ -173,11 +173,18 @@ export const groups = ["first", "second"] as const
 export const sampleTopic = "samples"
 export const otherTopic = "samples.others"
 
-export const sampleRouting = new RoutingTable({
-  Reminder: sampleTopic,
-  SomethingElse: sampleTopic,
-  Elsewhere: otherTopic,
-})
+/** A type that needs no subscriber. */
+export const unheardType = "Rumour"
+
+export const sampleRouting = new RoutingTable(
+  {
+    Reminder: sampleTopic,
+    SomethingElse: sampleTopic,
+    Elsewhere: otherTopic,
+    [unheardType]: sampleTopic,
+  },
+  [unheardType],
+)
 
 export const sampleNow = 1_750_000_000_000
 

@@ -1,7 +1,8 @@
 // The bus inside one process. It carries messages between parts of the same program. It keeps the laws of the port, but
 // it holds messages in memory and loses them when the process ends. So `publish` resolves only when every group has
 // handled every envelope, or the envelope is stored as undeliverable. Until then the publisher (an outbox or a timer)
-// keeps its own record of the message.
+// keeps its own record of the message. If no group takes a type that needs a subscriber, `publish` fails. A message of
+// another type that no group takes is done at once.
 //
 // `publishWithinMs` is the longest time that the laws allow for one message: every delivery with the full time of a
 // handler, and every delay between them. A message can take longer if it waits behind others of its key, or for an
@@ -82,7 +83,8 @@ const makeLocalBus = Effect.fnUntraced(function* (routing: RoutingTable, options
   /**
    * Posts the envelope. If the envelope repeats a message that is not handled yet, this returns that message instead.
    */
-  const postOnce = ({ envelope: { id }, sent }: Routed, nowMs: number) => {
+  const postOnce = ({ envelope: { id, type }, sent }: Routed, nowMs: number) => {
+    if (!exchange.isHeard(type)) return { isDuplicate: false }
     const earlier = abilities.dropsRepeats ? exchange.find(id) : undefined
     if (earlier !== undefined) return { isDuplicate: true, posted: earlier }
     if (abilities.dropsRepeats && recentIds.has(id, nowMs)) return { isDuplicate: true }
@@ -92,7 +94,7 @@ const makeLocalBus = Effect.fnUntraced(function* (routing: RoutingTable, options
 
   const publish = Effect.fnUntraced(function* (envelopes: ReadonlyArray<OutgoingEnvelope>) {
     const routed = yield* routedBy(routing, envelopes)
-    const refusal = refusalOf(routed, exchange, options)
+    const refusal = refusalOf(routed, { exchange, routing, options })
     if (refusal !== undefined) return yield* refusal
     const nowMs = Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
     const published = routed.map((one) => postOnce(one, nowMs))
@@ -241,8 +243,15 @@ const routedBy = (
 /** Checks before anything is posted, so that either all envelopes are posted or none. */
 const refusalOf = (
   routed: ReadonlyArray<Routed>,
-  exchange: LocalExchange,
-  options: LocalBusOptions,
+  {
+    exchange,
+    routing,
+    options,
+  }: {
+    readonly exchange: LocalExchange
+    readonly routing: RoutingTable
+    readonly options: LocalBusOptions
+  },
 ): PublishError | undefined => {
   const { unhandledAtMost, unhandledBytesAtMost } = options
   const bytes = routed.reduce((sum, { sent }) => sum + sent.bytes.length, 0)
@@ -253,7 +262,9 @@ const refusalOf = (
     const isPermanent = routed.length > unhandledAtMost || bytes > unhandledBytesAtMost
     return new PublishError({ message: full(options), isPermanent })
   }
-  const unheard = routed.find(({ envelope }) => !exchange.isHeard(envelope.type))?.envelope
+  const unheard = routed.find(
+    ({ envelope: { type } }) => routing.needsSubscriber(type) && !exchange.isHeard(type),
+  )?.envelope
   if (unheard === undefined) return undefined
   const message = `no group in this process subscribes to ${unheard.type}`
   return new PublishError({ message, isPermanent: false })
