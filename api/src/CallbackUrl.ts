@@ -10,10 +10,9 @@ import { perLimits } from "./perLimits.ts"
 const visibleAscii = /^[!-~]+$/
 const httpWithAuthority = /^https?:\/\/([^/?#\\]+)/i
 
-const whyNotUrl = (text: string, limits: Limits): string | undefined => {
-  if (text.length > limits.urlLength) {
-    return `must be at most ${limits.urlLength} characters long${limitHint("urlLength")}`
-  }
+/** What is wrong with the URL of a request to somebody else's service. `hint` names the setting of the limit. */
+export const whyNotHttpUrl = (text: string, charsMax: number, hint = ""): string | undefined => {
+  if (text.length > charsMax) return `must be at most ${charsMax} characters long${hint}`
   if (!visibleAscii.test(text)) {
     const host = hostInAscii(text)
     if (host !== undefined)
@@ -41,7 +40,7 @@ const urlMessage = "must be an absolute http or https URL, such as https://examp
 
 export const makeCallbackUrl = perLimits((limits: Limits) =>
   Schema.String.annotate({ message: urlMessage }).check(
-    Schema.makeFilter((text: string) => whyNotUrl(text, limits), {
+    Schema.makeFilter((text: string) => whyNotHttpUrl(text, limits.urlLength, limitHint("urlLength")), {
       toJsonSchema: () => [
         {
           minLength: 1,

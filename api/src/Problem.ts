@@ -25,6 +25,7 @@ export const problemCodes = {
   timerNotFound: { status: 404, title: "There is no such timer" },
   keyNotFound: { status: 404, title: "There is no such key" },
   jobNotFound: { status: 404, title: "There is no such job" },
+  callNotFound: { status: 404, title: "There is no such service call" },
   methodNotAllowed: { status: 405, title: "The service does not accept this method here" },
   requestTimeout: { status: 408, title: "The request took too long to arrive" },
   timerExists: { status: 409, title: "The timer already exists" },
@@ -34,7 +35,9 @@ export const problemCodes = {
   restoredFromBackup: { status: 409, title: "The store was restored from a backup" },
   keyRefused: { status: 409, title: "The key cannot be made or changed like this" },
   messageRefused: { status: 409, title: "The bus cannot do this with the message" },
-  countChanged: { status: 409, title: "More timers match than expected" },
+  countChanged: { status: 409, title: "More matches than expected" },
+  callExists: { status: 409, title: "The service call exists with another request" },
+  callState: { status: 409, title: "The service call is in another state" },
   bodyTooLarge: { status: 413, title: "The body is too large" },
   unsupportedMediaType: { status: 415, title: "The body has an unsupported type or encoding" },
   quotaExceeded: { status: 429, title: "A quota is used up" },
@@ -42,6 +45,7 @@ export const problemCodes = {
   brokerUnavailable: { status: 503, title: "The message broker is unreachable" },
   overloaded: { status: 503, title: "The service is overloaded" },
   ownerUnavailable: { status: 503, title: "The node that owns the timer is unreachable" },
+  storeUnavailable: { status: 503, title: "The store does not answer" },
 } as const
 
 export type ProblemCode = keyof typeof problemCodes
@@ -197,8 +201,32 @@ export class CountChanged extends HttpApiError.Problem<CountChanged>()(
   declare("countChanged"),
   {
     ...members("countChanged"),
-    currentCount: Count.annotate({ description: "How many timers match now, as /timers/count answers it." }),
+    currentCount: Count.annotate({ description: "How many match now." }),
   },
+) {}
+
+export class CallNotFoundProblem extends HttpApiError.Problem<CallNotFoundProblem>()(
+  "CallNotFound",
+  declare("callNotFound"),
+  members("callNotFound"),
+) {}
+
+export class CallExistsProblem extends HttpApiError.Problem<CallExistsProblem>()(
+  "CallExists",
+  declare("callExists"),
+  members("callExists"),
+) {}
+
+export class CallStateProblem extends HttpApiError.Problem<CallStateProblem>()(
+  "CallState",
+  declare("callState"),
+  members("callState"),
+) {}
+
+export class StoreUnavailableProblem extends HttpApiError.Problem<StoreUnavailableProblem>()(
+  "StoreUnavailable",
+  declare("storeUnavailable"),
+  { ...members("storeUnavailable"), ...tryAgain },
 ) {}
 
 export class ClockNotManual extends HttpApiError.Problem<ClockNotManual>()(
@@ -265,6 +293,10 @@ export type Problem =
   | KeyChangeRefused
   | JobNotFound
   | CountChanged
+  | CallNotFoundProblem
+  | CallExistsProblem
+  | CallStateProblem
+  | StoreUnavailableProblem
   | MessageRefusedByBus
   | BrokerUnavailable
   | MethodNotAllowed

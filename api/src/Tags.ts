@@ -4,7 +4,7 @@ import { idPattern, whyNotWord } from "./TimerId.ts"
 import { visiblePattern, whyNotVisible } from "./whyNotVisible.ts"
 
 const tagBytes = 64
-const mostTags = 10
+export const mostTags = 10
 
 const tagMessage = `must be text of 1 to ${tagBytes} bytes of UTF-8 without control characters`
 const tagsMessage = `must be an array of 1 to ${mostTags} tags; leave it out for none`
@@ -13,7 +13,7 @@ const tagsMessage = `must be an array of 1 to ${mostTags} tags; leave it out for
 export const Tag = Schema.String.annotate({ message: tagMessage }).check(
   Schema.makeFilter((text: string) => whyNotWord(text, tagBytes, tagMessage), {
     toJsonSchema: () => [{ minLength: 1, maxLength: tagBytes, pattern: idPattern }, true],
-    description: "One of the timer's tags.",
+    description: "One of the tags.",
     examples: ["trial"],
   }),
 )
@@ -22,7 +22,7 @@ export const Tag = Schema.String.annotate({ message: tagMessage }).check(
 const NewTag = Schema.String.annotate({ message: tagMessage }).check(
   Schema.makeFilter((text: string) => whyNotWord(text, tagBytes, tagMessage) ?? whyNotVisible(text), {
     toJsonSchema: () => [{ minLength: 1, maxLength: tagBytes, pattern: visiblePattern }, true],
-    description: "One of the timer's tags.",
+    description: "One of the tags.",
     examples: ["trial"],
   }),
 )
@@ -37,14 +37,20 @@ const repeated = Schema.makeFilter(
   { toJsonSchema: () => ({ uniqueItems: true }) },
 )
 
-export const Tags = Schema.Array(NewTag)
-  .annotate({ message: tagsMessage })
-  .check(
-    Schema.isBetweenLength(1, mostTags, {
-      message: tagsMessage,
-      description: `Tags to find the timer by: 1 to ${mostTags}, each with 1 to ${tagBytes} bytes of UTF-8 without control, invisible or formatting characters, and not only spaces.`,
-    }),
-    repeated,
-  )
+const tagsOf = (least: 0 | 1, message: string, description: string) =>
+  Schema.Array(NewTag)
+    .annotate({ message })
+    .check(Schema.isBetweenLength(least, mostTags, { message, description }), repeated)
+
+const rule = `each with 1 to ${tagBytes} bytes of UTF-8 without control, invisible or formatting characters, and not only spaces.`
+
+export const Tags = tagsOf(1, tagsMessage, `Tags to find the timer by: 1 to ${mostTags}, ${rule}`)
 
 export type Tags = typeof Tags.Type
+
+/** Tags that replace others. An empty array removes all. */
+export const TagsOrNone = tagsOf(
+  0,
+  `must be an array of 0 to ${mostTags} tags`,
+  `The new tags: 0 to ${mostTags}, ${rule} An empty array removes all tags.`,
+)

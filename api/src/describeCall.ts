@@ -8,7 +8,8 @@ import { finishOperation } from "./openApiDocument.ts"
 export const describeCall = (
   terms: CallTerms["Service"],
   summary: string,
-  example: Readonly<Record<string, unknown>>,
+  /** The body of a request. A call without a body has none. */
+  example: Readonly<Record<string, unknown>> | undefined,
   description: string,
 ) =>
   Context.add(

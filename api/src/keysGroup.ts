@@ -92,6 +92,28 @@ const changeEndpoints = () =>
     ),
   ] as const
 
+/** Who calls. The Service Agent answers it, too. */
+const selfEndpoint = () =>
+  HttpApiEndpoint.post("self", "/self", {
+    payload: GetSelf,
+    success: SelfAnswer,
+    error: commonProblems,
+  }).annotateMerge(
+    describeCall(
+      { action: "none" },
+      "Show the caller",
+      {},
+      "Answers who the caller is and what the caller may do. Any valid key is enough.",
+    ),
+  )
+
+/** The part of the calls about keys that a product without keys of its own has. */
+export const selfGroup = () =>
+  HttpApiGroup.make("keys")
+    .add(selfEndpoint())
+    .prefix("/keys")
+    .annotateMerge(OpenApi.annotations({ title: "Keys", description: "Who may call the agent." }))
+
 export const makeKeysGroup = (limits: Limits) =>
   HttpApiGroup.make("keys")
     .add(
@@ -115,18 +137,7 @@ export const makeKeysGroup = (limits: Limits) =>
           "Answers all keys, the newest first, also those that have ended.",
         ),
       ),
-      HttpApiEndpoint.post("self", "/self", {
-        payload: GetSelf,
-        success: SelfAnswer,
-        error: commonProblems,
-      }).annotateMerge(
-        describeCall(
-          { action: "none" },
-          "Show the caller",
-          {},
-          "Answers who the caller is and what the caller may do. Any valid key is enough.",
-        ),
-      ),
+      selfEndpoint(),
     )
     .prefix("/keys")
     .annotateMerge(OpenApi.annotations({ title: "Keys", description: "Who may call the service." }))

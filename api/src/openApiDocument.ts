@@ -29,48 +29,72 @@ const securitySchemes = {
 
 const refPrefix = "#/components/schemas/"
 
-export const finishDocument = (document: Record<string, unknown>): Record<string, unknown> => {
-  const renamed = nameItemsOfCreateMany(renameProblems(document))
-  const schemas = { ...at(renamed, "components", "schemas"), ...webhookSchemas() }
+/** What an API has besides the endpoints of its definition. */
+export interface DocumentParts {
+  /** By the operation's id. */
+  readonly answerExamples: Readonly<Record<string, Json>>
+  readonly morePaths: Json
+  readonly moreSchemas: Json
+  readonly webhooks: Json
+  readonly tagsOf: (tags: ReadonlyArray<Json>) => ReadonlyArray<Json>
+}
+
+export const finishDocument = (document: Record<string, unknown>): Record<string, unknown> =>
+  finishedDocument(nameItemsOfCreateMany(document), {
+    answerExamples,
+    morePaths: { ...eventPaths(actionField), ...sitePaths },
+    moreSchemas: webhookSchemas(),
+    webhooks: webhookOperations,
+    tagsOf: orderedTags,
+  })
+
+export const finishedDocument = (document: Json, parts: DocumentParts): Record<string, unknown> => {
+  const renamed = renameProblems(document)
+  const schemas = { ...at(renamed, "components", "schemas"), ...parts.moreSchemas }
   const closed = new Set<string>()
   for (const operation of operationsOf(renamed)) collectRefs(operation["requestBody"], schemas, closed)
   const opened = mapValues(schemas, (schema, name) => (closed.has(name) ? schema : open(schema)))
   const codes = mapValues(opened, (schema) => codeOf(schema))
   const paths = mapValues(at(renamed, "paths"), (path) =>
-    mapValues(asJson(path), (operation) => withExamples(asJson(operation), codes)),
+    mapValues(asJson(path), (operation) => withExamples(asJson(operation), codes, parts.answerExamples)),
   )
   const tags = renamed["tags"]
   return {
     ...renamed,
-    tags: orderedTags(Array.isArray(tags) ? tags : []),
-    paths: { ...paths, ...eventPaths(actionField), ...sitePaths },
-    webhooks: webhookOperations,
+    tags: parts.tagsOf(Array.isArray(tags) ? tags : []),
+    paths: { ...paths, ...parts.morePaths },
+    webhooks: parts.webhooks,
     // A service without keys is called without one.
     security: [{ key: [] }, {}],
     components: {
       ...at(renamed, "components"),
       schemas: asJson(withPatterns(opened)),
       securitySchemes,
-      examples: mapValues(problemExamples, (value, code) => ({ summary: code, value })),
+      examples: examplesOf(new Set([...Object.values(codes), ...codesOfNoCall])),
     },
   }
 }
 
 /** Completes one operation: an example of its body, headers of its failures, and the key that it needs. */
 export const finishOperation =
-  (example: Json, { action, needsNoKey }: CallTerms["Service"]) =>
+  (example: Json | undefined, { action, needsNoKey }: CallTerms["Service"]) =>
   (operation: Record<string, unknown>): Record<string, unknown> => {
     const jsonBody = at(operation, "requestBody", "content", "application/json")
-    const requestBody = {
-      ...at(operation, "requestBody"),
-      content: { "application/json": { ...jsonBody, example } },
-    }
+    const requestBody =
+      example === undefined
+        ? {}
+        : {
+            requestBody: {
+              ...at(operation, "requestBody"),
+              content: { "application/json": { ...jsonBody, example } },
+            },
+          }
     const responses = mapValues(at(operation, "responses"), (response, status) => {
       const headers = headersByStatus[status]
       return headers === undefined ? response : { ...asJson(response), headers }
     })
     const key = needsNoKey === true ? { security: [] } : action === "none" ? {} : { [actionField]: action }
-    return { ...operation, ...key, requestBody, responses }
+    return { ...operation, ...key, ...requestBody, responses }
   }
 
 const retryAfter = {
@@ -94,11 +118,11 @@ const headersByStatus: Readonly<Record<string, Json>> = {
 }
 
 /** Adds an example answer, and for each failure an example of every possible problem. */
-const withExamples = (operation: Json, codes: Json): Json => {
-  const example = answerExamples[String(operation["operationId"])]
+const withExamples = (operation: Json, codes: Json, answers: DocumentParts["answerExamples"]): Json => {
+  const example = answers[String(operation["operationId"])]
   const responses = mapValues(at(operation, "responses"), (response, status) => {
     const content = mapValues(at(asJson(response), "content"), (body) => {
-      if (status === "200") return example === undefined ? body : { ...asJson(body), example }
+      if (status.startsWith("2")) return example === undefined ? body : { ...asJson(body), example }
       const examples = namesIn(asJson(body)["schema"]).flatMap((name) => {
         const code = codes[name]
         return typeof code === "string" ? [[code, { $ref: `#/components/examples/${code}` }]] : []
@@ -109,6 +133,17 @@ const withExamples = (operation: Json, codes: Json): Json => {
   })
   return { ...operation, responses }
 }
+
+/** Problems of requests that reach no call. */
+const codesOfNoCall = ["notFound", "methodNotAllowed", "requestTimeout"]
+
+/** An example for each of these codes. A product does not show the codes of others. */
+const examplesOf = (codes: ReadonlySet<unknown>): Json =>
+  Object.fromEntries(
+    Object.entries(problemExamples)
+      .filter(([code]) => codes.has(code))
+      .map(([code, value]) => [code, { summary: code, value }]),
+  )
 
 /** The code of a problem's schema. */
 const codeOf = (schema: unknown): unknown => {

@@ -62,46 +62,40 @@ const refusal = (description: string, code: string, schema: string): Json => ({
   },
 })
 
-const metricsText = `# HELP timer_pending Timers that are pending.
-# TYPE timer_pending gauge
-timer_pending 1284
-`
+/** What the paths beside an API say about themselves. */
+export interface SiteTexts {
+  readonly live: string
+  readonly liveReason: string
+  readonly ready: string
+  readonly readyReason: string
+  readonly metrics: string
+  readonly metricsExample: string
+}
 
-export const sitePaths: Json = {
+export const makeSitePaths = (texts: SiteTexts): Json => ({
   "/health/live": health(
-    {
-      operationId: "operations.live",
-      summary: "Liveness",
-      description:
-        "Answers 503 if a timer loop has made no progress for a minute: restart the service. Probe this path several times a minute.",
-    },
+    { operationId: "operations.live", summary: "Liveness", description: texts.live },
     "live",
     "stalled",
-    "The loop firing stays stalled: restart the service.",
+    texts.liveReason,
   ),
   "/health/ready": health(
-    {
-      operationId: "operations.ready",
-      summary: "Readiness",
-      description:
-        "Answers 503 while the service drains, waits to own its shards, or has a timer loop that makes no progress: send it no calls.",
-    },
+    { operationId: "operations.ready", summary: "Readiness", description: texts.ready },
     "ready",
     "notReady",
-    "The service is draining: it is about to stop.",
+    texts.readyReason,
   ),
   "/metrics": {
     get: {
       tags: ["Operations"],
       operationId: "operations.metrics",
       summary: "Metrics",
-      description:
-        "All measurements in the text format of Prometheus. No label names a namespace or a timer. If keys are in force, the key needs metrics.read, unless TIMER_METRICS is open.",
+      description: texts.metrics,
       parameters: [],
       responses: {
         "200": {
           description: "The measurements.",
-          content: { "text/plain": { schema: { type: "string" }, example: metricsText } },
+          content: { "text/plain": { schema: { type: "string" }, example: texts.metricsExample } },
         },
         "401": refusal("The key is missing or not valid", "unauthorized", "UnauthorizedProblem"),
         "403": refusal("The key does not have the right", "forbidden", "ForbiddenProblem"),
@@ -125,7 +119,21 @@ export const sitePaths: Json = {
       },
     },
   },
-}
+})
+
+export const sitePaths: Json = makeSitePaths({
+  live: "Answers 503 if a timer loop has made no progress for a minute: restart the service. Probe this path several times a minute.",
+  liveReason: "The loop firing stays stalled: restart the service.",
+  ready:
+    "Answers 503 while the service drains, waits to own its shards, or has a timer loop that makes no progress: send it no calls.",
+  readyReason: "The service is draining: it is about to stop.",
+  metrics:
+    "All measurements in the text format of Prometheus. No label names a namespace or a timer. If keys are in force, the key needs metrics.read, unless TIMER_METRICS is open.",
+  metricsExample: `# HELP timer_pending Timers that are pending.
+# TYPE timer_pending gauge
+timer_pending 1284
+`,
+})
 
 /** Groups of the document that the definition of the API does not have. */
 const siteTags: ReadonlyArray<Json> = [
