@@ -63,8 +63,9 @@ const built = spawnSync(
     `--define=PUNCTUAL_BUILT_AT=${JSON.stringify(builtAt())}`,
     `--outfile=${outfile}`,
     "app/src/main.ts",
-    // The build must name this file, because the program loads it by its address and does not import it.
+    // The build must name these files, because the program loads them by their address and does not import them.
     "server/src/stores/sqlite/worker.ts",
+    "agent/src/stores/sqlite/worker.ts",
   ],
   { cwd: root, stdio: ["ignore", "ignore", "inherit"] },
 )

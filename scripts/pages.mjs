@@ -1,4 +1,4 @@
-// Builds the pages of the console if their sources have changed since the last build. Only then are the packages of the
+// Builds the pages of the products if their sources have changed since the last build. Only then are the packages of the
 // pages needed, so only then are they installed.
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -14,7 +14,7 @@ const buildWithinMs = 2 * 60_000
 /** Changes when a file of the pages changes. */
 const sourcesStamp = () => {
   const hash = createHash("sha256").update(stampOf(web))
-  for (const folder of ["kit", "console"]) {
+  for (const folder of ["kit", "console", "agent"]) {
     for (const file of readdirSync(join(web, folder), { recursive: true, withFileTypes: true })) {
       if (!file.isFile()) continue
       const path = join(file.parentPath, file.name)
@@ -31,7 +31,7 @@ export const installPages = (isRuntimeOnly, say) => {
   return ensureInstalled(web, {
     stamps: isRuntimeOnly ? [`${stamp} runtime`, full] : [full],
     say,
-    what: "Installing the packages of the console (once) …",
+    what: "Installing the packages of the pages (once) …",
     args: isRuntimeOnly ? ["--omit=dev"] : [],
   })
 }
@@ -46,7 +46,7 @@ export const buildPages = (isRuntimeOnly, say) => {
 }
 
 const build = (stamp, say) => {
-  say("Building the console …")
+  say("Building the pages …")
   const { status } = spawnSync(join(root, "node_modules", ".bin", "bun"), [join(web, "build.ts")], {
     cwd: web,
     env: { ...process.env, NODE_ENV: "production" },

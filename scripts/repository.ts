@@ -8,6 +8,7 @@ export const root = fileURLToPath(new URL("..", import.meta.url))
 
 /** The sources of the product: the service and its contract. */
 export const productRoots: ReadonlyArray<string> = [
+  "agent/src",
   "api/src",
   "bus/src",
   "documents/src",
@@ -21,6 +22,7 @@ export const productRoots: ReadonlyArray<string> = [
 /** All hand-written sources except tests. */
 export const sourceRoots: ReadonlyArray<string> = [
   ...productRoots,
+  "agent/testkit",
   "bus/testkit",
   "documents/testkit",
   "http/testkit",
@@ -31,6 +33,7 @@ export const sourceRoots: ReadonlyArray<string> = [
 ]
 
 export const testRoots: ReadonlyArray<string> = [
+  "agent/test",
   "api/test",
   "app/test",
   "bench/test",

@@ -33,6 +33,9 @@ export const serverStarters: ReadonlyArray<string> = [
 
 /** Suites that start no program, but that would take half of the minute of the fast group: over real files, or long runs. */
 export const longSuites: ReadonlyArray<string> = [
+  "agent/test/life.test.ts",
+  "agent/test/steps.test.ts",
+  "agent/test/stores/SqliteCallStore.test.ts",
   "api/test/JsonScan.test.ts",
   "server/test/bulk/onMemoryAndSqlite.test.ts",
   "server/test/cli/everyCommandAndKey.test.ts",

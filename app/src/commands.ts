@@ -2,6 +2,7 @@
 // the parts that it needs, and the command opens them when it runs. Showing help or completing flags opens nothing and
 // loads no store.
 
+import { agentSettingsHelp } from "@punctual/agent/settings/agentSettingsHelp"
 import type { CommandInput } from "@punctual/server/cli/client/ServiceClient"
 import { eventsCommand } from "@punctual/server/cli/events/events"
 import { runTree, type Surroundings } from "@punctual/server/cli/frame/CommandRuntime"
@@ -32,7 +33,7 @@ import { watchCommand } from "@punctual/server/cli/watch/watch"
 import { webhooksCommand } from "@punctual/server/cli/webhooks/webhooks"
 import type { TrialDelivery } from "@punctual/server/ports/TrialDelivery"
 import type { Adapters } from "@punctual/server/settings/Settings"
-import { Command, Completions } from "effect/cli"
+import { Command, Completions, Flag } from "effect/cli"
 import { completionCommand } from "./completion.ts"
 
 /** The parts that the composition root gives. */
@@ -97,7 +98,10 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
       ].join("\n"),
     ),
     Command.withSubcommands([
-      { group: "The service", commands: [serveCommand(parts.adapters), listenCommand(parts.input)] },
+      {
+        group: "The service",
+        commands: [serveCommand(parts.adapters), agentCommand(), listenCommand(parts.input)],
+      },
       {
         group: "Timers (call a running service)",
         commands: [
@@ -152,6 +156,38 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
       { command: "punctual" },
       { command: "punctual timers create demo hello --delay 2s --to http://127.0.0.1:9000/hook" },
       { command: "punctual timers get demo hello" },
+    ]),
+  )
+
+/** As for `serve`: the composition root runs the agent without this tree. */
+const agentCommand = () =>
+  Command.make("agent", {
+    modules: Flag.String("modules").pipe(
+      Flag.withDescription("What runs in this process: any of api, orchestration, execution and timer"),
+      Flag.optional,
+    ),
+    demo: Flag.Boolean("demo").pipe(
+      Flag.withDescription("Start services to call on loopback, and submit sample calls"),
+    ),
+  }).pipe(
+    Command.withDescription(
+      [
+        "Run the Service Agent: it calls other services, now or later, and shows what became of each call.",
+        "The Timer runs in the same process. With a message broker (TIMER_BROKER_URL) the modules can run in",
+        "processes of their own.",
+        "",
+        agentSettingsHelp(),
+      ]
+        .join("\n")
+        .replaceAll(/\n(?=.)/g, "\n  "),
+    ),
+    Command.withShortDescription("Run the Service Agent with a Timer"),
+    Command.withExamples([
+      { command: "punctual agent --demo" },
+      {
+        command:
+          "TIMER_BROKER_URL=nats://127.0.0.1:4222 punctual agent --modules api,orchestration,execution",
+      },
     ]),
   )
 

@@ -8,6 +8,7 @@ import { build, versionJson, versionLine } from "@punctual/server/program/Build"
 import { installDriver } from "@punctual/server/program/drivers"
 import { runService } from "@punctual/server/service"
 import { allStores } from "@punctual/server/stores/all"
+import { agentPages } from "./agentPages.ts"
 import { consolePages } from "./consolePages.ts"
 
 // A compiled executable has its file at the root of the sources, so the path of the worker differs there.
@@ -18,15 +19,22 @@ const workerUrl = new URL(
   import.meta.url,
 )
 
+const agentWorkerUrl = new URL(
+  build.built === undefined
+    ? "../../agent/src/stores/sqlite/worker.ts"
+    : "./agent/src/stores/sqlite/worker.ts",
+  import.meta.url,
+)
+
 const adapters = { stores: allStores, buses: allBuses }
 
 /** Returns the exit code. */
 export const program = async (args: ReadonlyArray<string>): Promise<number> => {
   const [first = "serve", second] = args
   const environment = process.env
-  if (first === "serve" && second === undefined) {
+  const serviceParts = async () => {
     const pages = await consolePages()
-    return runService({
+    return {
       environment,
       adapters,
       workerUrl,
@@ -34,6 +42,17 @@ export const program = async (args: ReadonlyArray<string>): Promise<number> => {
       ...(pages === undefined ? {} : { pages }),
       onFatal: fail,
       writeError,
+    }
+  }
+  if (first === "serve" && second === undefined) return runService(await serviceParts())
+  if (first === "agent" && !args.includes("--help") && !args.includes("-h")) {
+    // Only this command needs the agent, so a service does not load it.
+    const { runAgent } = await import("./agentProgram.ts")
+    const pages = await agentPages()
+    return runAgent(args.slice(1), {
+      ...(await serviceParts()),
+      agentWorkerUrl,
+      ...(pages === undefined ? {} : { agentPages: pages }),
     })
   }
   if (first === "--version" || first === "-v") {

@@ -18,6 +18,8 @@ export interface RequestGuardOptions extends Omit<PerimeterOptions, "pages" | "s
 interface Guarded {
   readonly handle: (request: HttpRequest) => Promise<HttpAnswer>
   readonly pages: ReadonlySet<string>
+  /** The methods of the product's API, for pages of other origins (default GET and POST). */
+  readonly methods?: ReadonlyArray<string>
   /** For the names of settings in refusals. */
   readonly namePrefix: string
   readonly onRefused: (reason: RequestRefusal["reason"]) => void
@@ -62,17 +64,17 @@ export class RequestGuard {
     if (origin === undefined) return withHeaders(await this.#guarded.handle(request), { vary: "origin" })
     const allowed = { vary: "origin", "access-control-allow-origin": origin }
     return request.method === "OPTIONS" && request.headers.get("access-control-request-method") !== null
-      ? { status: 204, headers: { ...allowed, ...preflightHeaders }, body: "" }
+      ? { status: 204, headers: { ...allowed, ...preflightHeaders(this.#guarded.methods) }, body: "" }
       : withHeaders(await this.#guarded.handle(request), allowed)
   }
 }
 
 /** A browser asks before it sends a request for a page of another origin, and may keep the answer for this long. */
-const preflightHeaders = {
-  "access-control-allow-methods": "GET, POST",
+const preflightHeaders = (methods: ReadonlyArray<string> = ["GET", "POST"]) => ({
+  "access-control-allow-methods": methods.join(", "),
   "access-control-allow-headers": "authorization, content-type, last-event-id",
   "access-control-max-age": "600",
-}
+})
 
 const withHeaders = (answer: HttpAnswer, headers: HttpAnswer["headers"]): HttpAnswer => ({
   ...answer,

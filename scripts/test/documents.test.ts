@@ -34,8 +34,8 @@ const refusedWords: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bout of reach\b|\bin reach\b/i, "unreachable, reachable"],
 ]
 
-/** On the bus a namespace is a tenant, by the contract of the messages. Elsewhere it is always a namespace. */
-const namesTenants = ["docs/guides/messages.md", "docs/limits.md"]
+/** On the bus and in the Service Agent a namespace is a tenant, by their contracts. Elsewhere it is always a namespace. */
+const namesTenants = ["docs/guides/agent.md", "docs/guides/messages.md", "docs/limits.md"]
 
 describe("links", () => {
   test.each([...documents()])("%s links only to what exists", (path) => {

@@ -21,6 +21,7 @@ import { makePageRoutes } from "./http/PageRoutes.ts"
 import { makeStartingService } from "./http/StartingService.ts"
 import { TimerCommands } from "./messaging/TimerCommands.ts"
 import { makePeerRoutes, peerPath } from "./peers/http/peerRoutes.ts"
+import { RunningCompanion } from "./ports/Companion.ts"
 import type { Deliverers } from "./ports/Deliverer.ts"
 import { PeerActivity } from "./ports/PeerActivity.ts"
 import { PeerEvents } from "./ports/PeerEvents.ts"
@@ -56,6 +57,8 @@ export interface Started {
   readonly status: EngineStatus
   /** Whether calls need a key. */
   readonly needsKey: boolean
+  /** What a companion says about its start; empty if there is none. */
+  readonly companionLines: string
 }
 
 export interface ServeOptions {
@@ -145,10 +148,16 @@ export const serve = Effect.fn("serve")(function* (
       `The system allows this process so few open files that it accepts at most ${listening.connectionsMax} connections instead of ${configuration.maxConnections}: raise the limit (ulimit -n), or lower ${settings.maxConnections.name}.`,
     )
   }
-  yield* options.onListening({ listening, status: engine.status(), needsKey: keys.gate.isClosed })
+  const companion = Option.getOrUndefined(
+    yield* Effect.provide(Effect.serviceOption(RunningCompanion), services),
+  )
+  const companionLines = companion === undefined ? "" : yield* companion.open
+  const needsKey = keys.gate.isClosed
+  yield* options.onListening({ listening, status: engine.status(), needsKey, companionLines })
 
   yield* options.untilAsked
   yield* Effect.logInfo("draining")
+  if (companion !== undefined) yield* companion.drain(drainMs)
   opened.close()
   yield* commands.stop
   // If other nodes can answer instead, a load balancer gets time to notice the stop by /health/ready.

@@ -25,6 +25,7 @@ import { watchThread } from "./engine/watchThread.ts"
 import { TimerCommands } from "./messaging/TimerCommands.ts"
 import { timerRoutes, timerTopics } from "./messaging/timerRouting.ts"
 import { HttpPeers } from "./peers/http/HttpPeers.ts"
+import type { Companion } from "./ports/Companion.ts"
 import { type Deliverer, Deliverers } from "./ports/Deliverer.ts"
 import { Ids } from "./ports/Ids.ts"
 import { WallClock } from "./ports/WallClock.ts"
@@ -47,6 +48,8 @@ export interface ServiceParts {
   readonly installDriver: InstallDriver
   /** The pages of the console, if they were built. */
   readonly pages?: PagePack
+  /** Another product in the same process. */
+  readonly companion?: Companion
   /** Ends the process at once. Nothing may be acknowledged after this. */
   readonly onFatal: (message: string) => void
   readonly writeError: (message: string) => void
@@ -155,7 +158,7 @@ const sessionSecretOf = (clusterSecret: string): Uint8Array =>
 
 /** Everything below HTTP, built from the settings. */
 const serviceLayer =
-  (configuration: Configuration, { workerUrl, onFatal }: ServiceParts) =>
+  (configuration: Configuration, { workerUrl, onFatal, companion }: ServiceParts) =>
   (listening: Listening): ServiceLayer => {
     const {
       store,
@@ -173,14 +176,17 @@ const serviceLayer =
     const onRefused = (message: string) =>
       onFatal(`The message broker answers but cannot be used, so the service ends: ${message}`)
     const starters = Effect.map(KeyDirectory, (keys) => startersWithKeys(keys, auth))
+    const routing = new RoutingTable(
+      { ...timerRoutes(topics), ...companion?.routes(brokerTerms.subjects) },
+      companion?.unheardTypes,
+    )
     return TimerCommands.layer({ topic: topics.commands, limits }).pipe(
       Layer.provideMerge(BulkJobs.layer(starters)),
       Layer.provideMerge(ActivityLog.layer({ retentionMs: configuration.historyRetentionMs })),
       Layer.provideMerge(engineLayer(engineOptions(configuration, listening, onFatal))),
       Layer.provideMerge(deliverersLayer(configuration)),
-      Layer.provideMerge(
-        broker.open(brokerTerms, { routing: new RoutingTable(timerRoutes(topics)), onRefused }),
-      ),
+      Layer.provideMerge(companion?.layer(brokerTerms.subjects) ?? Layer.empty),
+      Layer.provideMerge(broker.open(brokerTerms, { routing, onRefused })),
       Layer.provideMerge(NamespaceDirectory.layer({ secretKeys, keyFile: store.sealingKey, maxNamespaces })),
       Layer.provideMerge(KeyDirectory.layer(keyOptions(configuration))),
       Layer.provideMerge(auditLayer(auditRetentionMs)),
@@ -237,7 +243,9 @@ export const runService = async (parts: ServiceParts): Promise<number> => {
       if (startMs !== undefined) yield* Effect.logWarning(clockShown(startMs))
       yield* Effect.annotateLogs(Effect.logInfo("settings in force"), effective)
       const egressText = effective[settings.egress.name] ?? ""
-      process.stdout.write(welcome(started, configuration, egressText, parts.pages !== undefined))
+      process.stdout.write(
+        welcome(started, configuration, egressText, parts.pages !== undefined) + started.companionLines,
+      )
     })
   const program = Effect.gen(function* () {
     yield* endOnUncaught(parts.onFatal)

@@ -27,6 +27,7 @@ const sharedNames: Readonly<Record<string, number>> = {}
 
 /** Imports of an adapter from outside that pick no layer: they start to listen. */
 const importsThatPickNothing: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "agent/src/AgentDoor.ts": ["http/src/listener/Listener.ts"],
   "server/src/serve.ts": ["http/src/listener/Listener.ts", "server/src/peers/http/peerRoutes.ts"],
 }
 
@@ -36,7 +37,10 @@ const runtimeFiles: ReadonlyArray<string> = ["egress/src/systemLookup.ts"]
 // --- Folders. ---
 
 /** Each folder in these is an adapter. */
-const adapterKinds = ["stores", "buses", "deliverers", "peers"].map((kind) => `server/src/${kind}`)
+const adapterKinds = [
+  ...["stores", "buses", "deliverers", "peers"].map((kind) => `server/src/${kind}`),
+  ...["stores", "callers"].map((kind) => `agent/src/${kind}`),
+]
 
 const adapters = [
   ...adapterKinds.flatMap(foldersIn),
@@ -47,6 +51,7 @@ const adapters = [
 
 /** The files that may pick adapters. The `all.ts` of a kind lists its adapters. */
 const compositionRoots = [
+  "agent/src/agent.ts",
   "app/src/program.ts",
   "server/src/service.ts",
   "server/src/storeKeeping.ts",
@@ -55,10 +60,18 @@ const compositionRoots = [
 ]
 
 /** The folders that must not know their implementations, and the folders that they must not know. */
-const core = ["engine", "ports", "domain", "bulk", "calls"].map((folder) => `server/src/${folder}/`)
-const aroundTheCore = ["stores", "buses", "deliverers", "peers", "http", "cli", "inprocess"].map(
-  (folder) => `server/src/${folder}/`,
-)
+const core = [
+  ...["engine", "ports", "domain", "bulk", "calls"].map((folder) => `server/src/${folder}/`),
+  ...["ports", "domain", "calls", "orchestration", "outbox", "execution"].map(
+    (folder) => `agent/src/${folder}/`,
+  ),
+]
+const aroundTheCore = [
+  ...["stores", "buses", "deliverers", "peers", "http", "cli", "inprocess"].map(
+    (folder) => `server/src/${folder}/`,
+  ),
+  ...["stores", "callers", "http"].map((folder) => `agent/src/${folder}/`),
+]
 
 // --- The sources that the rules check. ---
 
@@ -76,7 +89,7 @@ const sourcesIn = (
 const product = sourcesIn(productRoots, ".ts")
 const sources = sourcesIn(sourceRoots, ".ts", ".mjs")
 const tests = sourcesIn(
-  [...testRoots, "server/testkit", "documents/testkit", "bus/testkit", "http/testkit"],
+  [...testRoots, "agent/testkit", "server/testkit", "documents/testkit", "bus/testkit", "http/testkit"],
   ".ts",
 )
 
@@ -227,12 +240,24 @@ const rules: ReadonlyArray<Rule> = [
       ),
   },
   {
+    law: "the agent does not know the inside of the Timer: it imports shared packages and itself",
+    broken: () =>
+      importsWhere(
+        product,
+        (path, from) =>
+          path.startsWith("agent/") &&
+          !/^(?:effect(?:\/|$)|node:|bun(?::|$)|(?:agent|api|bus|documents|door|egress|http)\/src\/)/.test(
+            from,
+          ),
+      ),
+  },
+  {
     law: "the domain is pure: no clock, no randomness, no I/O, no ports",
     broken: () =>
       pathsOf(
         product,
         ({ path, text }) =>
-          path.startsWith("server/src/domain/") &&
+          /^(?:server|agent)\/src\/domain\//.test(path) &&
           /Date\.now|new Date\(\)|Math\.random|performance\.now|node:fs|node:net|"\.\.\/(?!domain)/.test(
             text,
           ),

@@ -44,11 +44,15 @@ export const followDocument = async (path: string, servers: DocumentServers = {}
   const writer = new ScriptWriter(folder.path, here, servers)
   const parts = blocks.map((block) => writer.partOf(block))
   const startsItself = blocks.some(
-    ({ language, text }) => language === "sh" && /^.*\bnpm start\b/m.test(text),
+    ({ language, text }) => language === "sh" && /^.*\bnpm (?:start|run agent)\b/m.test(text),
   )
   const script = startsItself ? parts : ["systemctl start punctual", ...parts, "systemctl stop punctual"]
   prepare(folder.path, here, servers)
-  return await runScript(folder.path, [prelude, ...script].join("\n"), ports[0] ?? 0)
+  return await runScript(folder.path, [prelude, ...script].join("\n"), {
+    TIMER_HTTP_PORT: here("8080"),
+    TIMER_URL: here("http://127.0.0.1:8080"),
+    AGENT_HTTP_PORT: here("8090"),
+  })
 }
 
 /** Replaces the hosts and ports of the documents. */
@@ -122,7 +126,8 @@ class ScriptWriter {
   #inTerminals(text: string): string {
     const lines = text.split("\n").filter((line) => line !== "")
     const started = lines.map((line) => `{ ${line}\n} > terminal-${++this.#terminals}.txt 2>&1 &`)
-    return [...started, `until_done curl -sf "$TIMER_URL/health/ready"`].join("\n")
+    const ready = ["$TIMER_URL", ...(/\bnpm run agent\b/.test(text) ? ["127.0.0.1:$AGENT_HTTP_PORT"] : [])]
+    return [...started, ...ready.map((url) => `until_done curl -sf "${url}/health/ready"`)].join("\n")
   }
 
   /** Numbers differ from run to run, so the pattern accepts any number. */
@@ -191,6 +196,7 @@ script=$1; shift
 test "$1" = -- && shift
 case "$script" in
 start) exec ${program} serve "$@" ;;
+agent) exec ${program} agent "$@" ;;
 listen) exec ${program} listen --port ${receiverPort} "$@" ;;
 punctual) exec ${program} "$@" ;;
 *) echo "a document names the script $script, which this test does not know" >&2; exit 1 ;;
@@ -242,7 +248,11 @@ await jetstream(connection).publish("svc.billing.serviceCall", '{"not":"an envel
 await connection.close()
 `
 
-const runScript = async (folder: string, script: string, port: number): Promise<Followed> => {
+const runScript = async (
+  folder: string,
+  script: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<Followed> => {
   const shell = spawn("bash", ["-euxo", "pipefail", "-c", script], {
     cwd: folder,
     // A process group of its own lets the test end everything that the script leaves behind.
@@ -251,8 +261,7 @@ const runScript = async (folder: string, script: string, port: number): Promise<
     env: {
       PATH: `${join(folder, "bin")}:${process.env["PATH"]}`,
       HOME: folder,
-      TIMER_HTTP_PORT: String(port),
-      TIMER_URL: `http://127.0.0.1:${port}`,
+      ...settings,
     },
   })
   let output = ""

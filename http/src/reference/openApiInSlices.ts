@@ -29,10 +29,19 @@ export const openApiInSlices = async <Id extends string, Groups extends HttpApiG
   const tags = new Map(documents.flatMap((document) => document.tags).map((tag) => [tag.name, tag]))
   return finish({
     ...first,
-    paths: Object.assign({}, ...documents.map((document) => document.paths)),
+    paths: mergedPaths(documents.map((document) => document.paths)),
     components: { ...first.components, schemas: Object.assign({}, ...schemas) },
     tags: [...tags.values()],
   })
+}
+
+/** A path may have several methods, and each is in a document of its own. */
+const mergedPaths = (all: ReadonlyArray<OpenApi.OpenAPISpec["paths"]>): OpenApi.OpenAPISpec["paths"] => {
+  const merged: OpenApi.OpenAPISpec["paths"] = {}
+  for (const paths of all) {
+    for (const [path, methods] of Object.entries(paths)) merged[path] = { ...merged[path], ...methods }
+  }
+  return merged
 }
 
 const asItIs = (document: Document): Document => document

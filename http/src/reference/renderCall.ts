@@ -40,7 +40,8 @@ export interface ExampleTerms {
 export const renderCall = (call: DocumentedCall, context: CallContext): string => {
   const { operation, method, path } = call
   const request = bodyOf(operation.requestBody?.content)
-  const answer = bodyOf(operation.responses["200"]?.content)
+  const success = successOf(operation)
+  const answer = bodyOf(operation.responses[success]?.content)
   const failures = ownFailures(operation, context)
   return section(
     operation,
@@ -48,16 +49,27 @@ export const renderCall = (call: DocumentedCall, context: CallContext): string =
     [
       request === undefined ? "" : `<h4>Request</h4>${context.requestFields.fieldsOf(request.schema)}`,
       operation.parameters.length === 0 ? "" : `<h4>Parameters</h4>${parameterList(operation)}`,
-      answer === undefined ? "" : answerPart(answer, operation.responses["200"], context),
-      failurePart(operation, failures, path.startsWith("/api/") && method === "post"),
+      answer === undefined ? "" : answerPart(answer, operation.responses[success], context),
+      failurePart(operation, failures, path.startsWith("/api/") && (method !== "get" || path.includes("{"))),
     ],
     [
-      figure("Request", curlOf(method, path, request?.example, context.examples)),
-      ...(answer?.example === undefined ? [] : [figure("Answer 200", coloured(answer.example))]),
+      figure("Request", curlOf(method, filledPath(path, operation), request?.example, context.examples)),
+      ...(answer?.example === undefined ? [] : [figure(`Answer ${success}`, coloured(answer.example))]),
       ...failures.map(({ status, code, value }) => folded(`Answer ${status} ${code}`, coloured(value))),
     ],
   )
 }
+
+/** The status of the answer that is no failure. */
+const successOf = ({ responses }: Operation): string =>
+  Object.keys(responses).find((status) => /^2\d\d$/.test(status)) ?? "200"
+
+/** The path with examples instead of its parameters. */
+const filledPath = (path: string, { parameters }: Operation): string =>
+  path.replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
+    const example = parameters.find((parameter) => parameter.name === name)?.example
+    return example === undefined ? whole : encodeURIComponent(example)
+  })
 
 /** Renders a webhook: what the service sends, and what the answer means. */
 export const renderWebhook = (call: DocumentedCall, context: CallContext): string => {
@@ -139,7 +151,7 @@ interface Failure {
 /** The failures of this call that are not common to all calls. */
 const ownFailures = (operation: Operation, { document, commonCodes }: CallContext): ReadonlyArray<Failure> =>
   Object.entries(operation.responses).flatMap(([status, { content }]) => {
-    if (status === "200") return []
+    if (status.startsWith("2")) return []
     const body = bodyOf(content)
     if (body?.example !== undefined) return [{ status, code: "", value: body.example }]
     return Object.entries(body?.examples ?? {})
@@ -197,9 +209,10 @@ export const curlOf = (
   { base, keyVariable }: ExampleTerms,
 ): string => {
   const url = `<span class="base">${base}</span>${escapeHtml(path)}`
-  if (method !== "post") return `curl ${url}`
+  if (body === undefined) return method === "get" ? `curl ${url}` : `curl -X ${method.toUpperCase()} ${url}`
+  const verb = method === "post" ? "" : `-X ${method.toUpperCase()} `
   const json = prettyJson(body).replaceAll("'", "'\\''")
-  return `curl ${url} \\\n${keyLine(keyVariable)}  -H 'content-type: application/json' \\\n  -d '${colouredJson(json)}'`
+  return `curl ${verb}${url} \\\n${keyLine(keyVariable)}  -H 'content-type: application/json' \\\n  -d '${colouredJson(json)}'`
 }
 
 const rawRequest = (

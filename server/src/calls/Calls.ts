@@ -25,7 +25,7 @@ import { type KeyCalls, type KeyParts, makeKeyCalls } from "./KeyCalls.ts"
 import { type MessageCalls, makeMessageCalls } from "./MessageCalls.ts"
 import { makeNamespaceCalls, type NamespaceCalls } from "./NamespaceCalls.ts"
 import { makeReplayCalls, type ReplayCalls } from "./ReplayCalls.ts"
-import { type AboutService, makeServiceCalls, type ServiceCalls } from "./ServiceCalls.ts"
+import { type AboutService, type CallsAboutService, makeServiceCalls } from "./ServiceCalls.ts"
 import { makeSessionCalls, type SessionCalls, type SessionParts } from "./SessionCalls.ts"
 import { makeTimerCalls, type TimerCalls } from "./TimerCalls.ts"
 
@@ -33,7 +33,7 @@ export interface Calls {
   readonly timers: TimerCalls & ReplayCalls & HistogramCalls & ActivityCalls
   readonly bulk: BulkCalls
   readonly namespaces: NamespaceCalls
-  readonly service: ServiceCalls
+  readonly service: CallsAboutService
   readonly breakers: BreakerCalls
   readonly cluster: ClusterCalls
   readonly clock: ClockCalls

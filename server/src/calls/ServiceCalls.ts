@@ -13,7 +13,7 @@ import { WallClock } from "../ports/WallClock.ts"
 import type { Asked, Call } from "./Call.ts"
 import { refuseChange, refuseRead } from "./problemOf.ts"
 
-export interface ServiceCalls {
+export interface CallsAboutService {
   readonly get: Call<GetService, ServiceAnswer>
   readonly pause: Call<PauseService, ServiceAnswer>
   readonly resume: Call<ResumeService, ServiceAnswer>
@@ -27,7 +27,7 @@ export interface AboutService extends Pick<ServiceAnswer, "build"> {
 
 export const makeServiceCalls = (
   about: AboutService | undefined,
-): Effect.Effect<ServiceCalls, never, NamespaceDirectory | WallClock> =>
+): Effect.Effect<CallsAboutService, never, NamespaceDirectory | WallClock> =>
   Effect.gen(function* () {
     const directory = yield* NamespaceDirectory
     const wall = yield* WallClock

@@ -1,5 +1,11 @@
 // Metrics about messages, as Prometheus text. There can be many tenants, so a label for each would grow without bound.
 // The tenants that send most have a series of their own, and the rest share `other`.
+import { executionFailedType } from "@punctual/api/agent/ExecutionFailed"
+import { executionStartedType } from "@punctual/api/agent/ExecutionStarted"
+import { executionSucceededType } from "@punctual/api/agent/ExecutionSucceeded"
+import { serviceCallEventTypes } from "@punctual/api/agent/ServiceCallChanged"
+import { startExecutionType } from "@punctual/api/agent/StartExecution"
+import { submitServiceCallType } from "@punctual/api/agent/SubmitServiceCall"
 import { dueTimeReachedType } from "@punctual/api/DueTimeReached"
 import type { BusError, BusSample, Observed } from "@punctual/bus/Bus"
 import { TenantCounters } from "@punctual/bus/TenantCounters"
@@ -9,10 +15,12 @@ import type { WallClock } from "../ports/WallClock.ts"
 /** Messages of other services on the shared topic. The timer service ignores them, and they are not unknown types. */
 const elsewhere = new Set<string>([
   dueTimeReachedType,
-  "StartExecution",
-  "SubmitServiceCall",
-  "ServiceCallSubmitted",
-  "ServiceCallScheduled",
+  submitServiceCallType,
+  startExecutionType,
+  executionStartedType,
+  executionSucceededType,
+  executionFailedType,
+  ...serviceCallEventTypes,
 ])
 
 type Counted = Exclude<Observed["event"], "otherType">

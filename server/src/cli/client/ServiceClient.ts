@@ -31,7 +31,7 @@ export class JsonText {
 /** The fields of a request. Fields that are `undefined` are left out. */
 export type RequestFields = Readonly<Record<string, unknown>>
 
-export interface ServiceCall<A> {
+export interface ClientCall<A> {
   /** Below /api/v1. */
   readonly path: string
   readonly fields: RequestFields
@@ -108,14 +108,14 @@ export const isPassing = ({ isUnreachable, problem }: ServiceFailure): boolean =
 /** Calls once and never retries. After a failure the caller must ask the service for the state. */
 export const callService = <A>(
   service: ServiceAddress,
-  call: ServiceCall<A>,
+  call: ClientCall<A>,
 ): Effect.Effect<Answered<A>, CommandFailed> =>
   Effect.mapError(tryService(service, call), ({ message }) => new CommandFailed({ message }))
 
 /** The same, with a more detailed failure. */
 export const tryService = <A>(
   service: ServiceAddress,
-  { path, fields, answer, withinMs = answerWithinMs }: ServiceCall<A>,
+  { path, fields, answer, withinMs = answerWithinMs }: ClientCall<A>,
 ): Effect.Effect<Answered<A>, ServiceFailure> => {
   const place = shownUrl(service).replace(/\/+$/, "")
   const key = service.readKey(service)

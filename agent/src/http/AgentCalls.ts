@@ -1,0 +1,191 @@
+// Each call of the agent's contract: decoded request in, answer data or a problem out. The routes (AgentRoutes.ts) read
+// and write the text.
+import { callLimits } from "@punctual/api/agent/callLimits"
+import type {
+  ChangeManyCalls,
+  ChangeManyCallsAnswer,
+  ListCallsAnswer,
+  ListCallsQuery,
+} from "@punctual/api/agent/ListCalls"
+import type {
+  ServiceCallAnswer,
+  ServiceCallDetailAnswer,
+  SubmittedCallAnswer,
+} from "@punctual/api/agent/ServiceCallView"
+import type { AnnotateCall, RescheduleCall, RunCallAgain, SubmitCall } from "@punctual/api/agent/SubmitCall"
+import { invalidField } from "@punctual/api/invalidRequest"
+import type { Problem } from "@punctual/api/Problem"
+import type { Caller } from "@punctual/door/Caller"
+import { Effect } from "effect"
+import type { CallFilter, NewServiceCall, ServiceCalls } from "../calls/ServiceCalls.ts"
+import { callView, detailView } from "./callView.ts"
+import { changeMany } from "./changeMany.ts"
+import { refuseCall } from "./refuseCall.ts"
+import { CallBody } from "./SubmitText.ts"
+
+/** A request of the contract. A part that the endpoint does not have is an empty object. */
+export interface AgentRequest<Body = unknown, Query = unknown> {
+  readonly params: { readonly tenantId: string; readonly serviceCallId: string }
+  readonly query: Query
+  readonly body: Body
+  readonly caller: Caller
+  /** When the request arrived, by the wall clock. `delay` counts from this time. */
+  readonly receivedAt: number
+  readonly requestId: string
+  /** The client uses TLS, here or at a trusted proxy. */
+  readonly isSecure: boolean
+  /** The port in the address that the client used. */
+  readonly port: number
+}
+
+type AgentCall<Body, Answer, Query = unknown> = (
+  asked: AgentRequest<Body, Query>,
+) => Effect.Effect<Answer, Problem>
+
+export interface AgentCalls {
+  readonly submit: AgentCall<SubmitCall, SubmittedCallAnswer>
+  readonly list: AgentCall<unknown, ListCallsAnswer, ListCallsQuery>
+  readonly changeMany: AgentCall<ChangeManyCalls, ChangeManyCallsAnswer>
+  readonly get: AgentCall<unknown, ServiceCallDetailAnswer>
+  readonly annotate: AgentCall<AnnotateCall, ServiceCallAnswer>
+  readonly cancel: AgentCall<unknown, ServiceCallAnswer>
+  readonly reschedule: AgentCall<RescheduleCall, ServiceCallAnswer>
+  readonly runAgain: AgentCall<RunCallAgain, SubmittedCallAnswer>
+}
+
+const refuseRead = refuseCall("calls.read")
+const refuseWrite = refuseCall("calls.write")
+
+export const makeAgentCalls = (calls: ServiceCalls["Service"]): AgentCalls => ({
+  submit: (asked) =>
+    Effect.gen(function* () {
+      const { call, isNew } = yield* Effect.catch(calls.submit(yield* newCallOf(asked)), refuseWrite)
+      return { result: isNew ? ("submitted" as const) : ("unchanged" as const), call: callView(call) }
+    }),
+  list: ({ params: { tenantId }, query }) =>
+    Effect.gen(function* () {
+      const { sort = "submitted", order = "desc", cursor, limit = callLimits.listPageDefault } = query
+      const filter = filterOf(query)
+      const page = yield* Effect.catch(
+        calls.list(tenantId, {
+          ...filter,
+          order: sort,
+          isAscending: order === "asc",
+          ...(cursor === undefined ? {} : { cursor }),
+          limit,
+        }),
+        refuseRead,
+      )
+      const { states: _, ...anyState } = filter
+      const counted =
+        cursor === undefined ? yield* Effect.catch(calls.counts(tenantId, anyState), refuseRead) : undefined
+      return {
+        calls: page.calls.map(callView),
+        ...(counted === undefined ? {} : { counts: { ...counted.counts, capped: counted.isCapped } }),
+        ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
+      }
+    }),
+  changeMany: ({ params: { tenantId }, body }) =>
+    changeMany(calls, tenantId, { ...body, filter: filterOf(body.filter) }),
+  get: ({ params: { tenantId, serviceCallId }, caller }) =>
+    calls.get(tenantId, serviceCallId).pipe(
+      Effect.catch(refuseRead),
+      Effect.map((detail) => detailView(detail, caller.may("payload.read", tenantId))),
+    ),
+  annotate: ({ params: { tenantId, serviceCallId }, body: { name, tags, starred } }) =>
+    answered(
+      calls.annotate(tenantId, serviceCallId, {
+        ...(name === undefined ? {} : { name }),
+        ...(tags === undefined ? {} : { tags }),
+        ...(starred === undefined ? {} : { isStarred: starred }),
+      }),
+    ),
+  cancel: ({ params: { tenantId, serviceCallId } }) => answered(calls.cancel(tenantId, serviceCallId)),
+  reschedule: (asked) =>
+    Effect.gen(function* () {
+      const { tenantId, serviceCallId } = asked.params
+      const dueAt = (yield* dueAtOf(asked)) ?? asked.receivedAt
+      return yield* answered(calls.reschedule(tenantId, serviceCallId, dueAt))
+    }),
+  runAgain: (asked) =>
+    Effect.gen(function* () {
+      const { tenantId, serviceCallId } = asked.params
+      const dueAt = yield* dueAtOf(asked)
+      const call = yield* Effect.catch(
+        calls.runAgain(tenantId, serviceCallId, {
+          ...(dueAt === undefined ? {} : { dueAt }),
+          ...(asked.body.serviceCallId === undefined ? {} : { serviceCallId: asked.body.serviceCallId }),
+          correlationId: asked.requestId,
+        }),
+        refuseWrite,
+      )
+      return { result: "submitted" as const, call: callView(call) }
+    }),
+})
+
+const answered = (
+  work: ReturnType<ServiceCalls["Service"]["cancel" | "annotate" | "reschedule"]>,
+): Effect.Effect<ServiceCallAnswer, Problem> =>
+  work.pipe(
+    Effect.catch(refuseWrite),
+    Effect.map((call) => ({ call: callView(call) })),
+  )
+
+/** A filter of a list or of a change of many calls, in the words of the application. */
+const filterOf = (filter: Partial<ListCallsQuery>): CallFilter => {
+  const { status, tag, starred, name, method, host, from, until } = filter
+  return {
+    ...(status === undefined ? {} : { states: status }),
+    ...(tag === undefined ? {} : { tag }),
+    ...(starred === undefined ? {} : { isStarred: starred }),
+    ...(name === undefined ? {} : { name }),
+    ...(method === undefined ? {} : { method }),
+    ...(host === undefined ? {} : { host: host.toLowerCase() }),
+    ...(from === undefined ? {} : { inclusiveFrom: from }),
+    ...(until === undefined ? {} : { exclusiveUntil: until }),
+  }
+}
+
+/** The due time that a request asks for; `undefined` means now. */
+const dueAtOf = ({
+  body: { dueAt, delay },
+  receivedAt,
+}: AgentRequest<{ readonly dueAt?: number; readonly delay?: number }>): Effect.Effect<
+  number | undefined,
+  Problem
+> => {
+  if (delay !== undefined) return Effect.succeed(receivedAt + delay)
+  return dueAt !== undefined && dueAt > receivedAt + callLimits.aheadMs
+    ? Effect.fail(invalidField("/dueAt", "must be at most 3653 days in the future"))
+    : Effect.succeed(dueAt)
+}
+
+const newCallOf = (asked: AgentRequest<SubmitCall>): Effect.Effect<NewServiceCall, Problem> =>
+  Effect.map(dueAtOf(asked), (dueAt) => {
+    const { body, params, requestId } = asked
+    const { serviceCallId, idempotencyKey, correlationId, name, tags = [] } = body
+    const { method, url } = body.request
+    return {
+      tenantId: params.tenantId,
+      ...(serviceCallId === undefined ? {} : { serviceCallId }),
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+      name: name ?? usualName(method, url),
+      ...(dueAt === undefined ? {} : { dueAt }),
+      request: requestOf(body.request),
+      tags,
+      correlationId: correlationId ?? requestId,
+    }
+  })
+
+/** URLs are ASCII, so a character is a byte. */
+const usualName = (method: string, url: string): string => {
+  const { origin, pathname } = new URL(url)
+  return `${method} ${origin}${pathname}`.slice(0, callLimits.nameBytes)
+}
+
+const requestOf = ({ method, url, headers, body }: SubmitCall["request"]): NewServiceCall["request"] => {
+  if (!(body instanceof CallBody)) return { method, url, ...(headers === undefined ? {} : { headers }) }
+  const hasType = Object.keys(headers ?? {}).some((name) => name.toLowerCase() === "content-type")
+  const all = body.isJson && !hasType ? { ...headers, "content-type": "application/json" } : headers
+  return { method, url, ...(all === undefined ? {} : { headers: all }), body: body.text }
+}

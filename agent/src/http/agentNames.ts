@@ -1,0 +1,3 @@
+// The names of the agent's metrics and settings begin with this.
+
+export const agentPrefix = "agent"

@@ -1,0 +1,65 @@
+// What the suite of call stores needs from an adapter, and sample rows for its laws.
+import { Effect, type Layer } from "effect"
+import type { CallChange } from "../src/domain/CallChange.ts"
+import type { OutboxMessage } from "../src/domain/OutboxMessage.ts"
+import type { CallState, ServiceCall } from "../src/domain/ServiceCall.ts"
+import { CallStore } from "../src/ports/CallStore.ts"
+import { now, recordIn, sampleUuid } from "./sampleCalls.ts"
+
+export interface CallStorePlace {
+  /** Opens the store. The same place can be opened again, later or (if `isShared`) at the same time. */
+  open(): Layer.Layer<CallStore, unknown>
+  dispose(): Promise<void>
+}
+
+export interface CallStoreFixture {
+  readonly name: string
+  /** Several processes can use the store at the same time. */
+  readonly isShared: boolean
+  /** An empty place. */
+  fresh(): Promise<CallStorePlace>
+}
+
+export type StoreService = CallStore["Service"]
+
+/** Runs a law on an empty store. */
+export const onFreshStore = async (
+  fixture: CallStoreFixture,
+  law: (store: StoreService, place: CallStorePlace) => Effect.Effect<void, unknown>,
+): Promise<void> => {
+  const place = await fixture.fresh()
+  try {
+    await Effect.runPromise(
+      Effect.flatMap(CallStore, (store) => law(store, place)).pipe(Effect.provide(place.open())),
+    )
+  } finally {
+    await place.dispose()
+  }
+}
+
+export const sampleMessage = (text: string, changes: Partial<OutboxMessage> = {}): OutboxMessage => ({
+  id: sampleUuid(),
+  type: text,
+  aggregateId: "call-1",
+  timestampMs: now,
+  correlationId: "order-4711",
+  payloadJson: JSON.stringify({ text }),
+  ...changes,
+})
+
+/** A change that makes a call what is given, and sends messages of these types. */
+export const sampleChange = (
+  state: CallState,
+  call: Partial<ServiceCall> = {},
+  types: ReadonlyArray<string> = [],
+): CallChange => {
+  const record = recordIn(state, call)
+  const { version } = record.call
+  return {
+    record: { ...record, updatedAt: now + version },
+    timeline: [{ at: now + version, version, what: "Sample", state }],
+    messages: types.map((type) => sampleMessage(type)),
+  }
+}
+
+export const sampleRequest = new Uint8Array([1, 2, 3, 250, 0])

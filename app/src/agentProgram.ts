@@ -1,0 +1,147 @@
+// `punctual agent`: the Service Agent and the Timer in one process, or any of their modules. With the Timer it runs as a
+// companion of the service, on the same bus and with the same keys. Without the Timer it uses a message broker.
+import { type AgentModule, type AgentParts, agentModules, startAgent } from "@punctual/agent/agent"
+import { agentRoutes, agentTopics, unheardAgentTypes } from "@punctual/agent/messaging/agentRouting"
+import { readAgentConfiguration } from "@punctual/agent/settings/AgentConfiguration"
+import { RoutingTable } from "@punctual/bus/RoutingTable"
+import { Documents } from "@punctual/documents/Documents"
+import { KeyDirectory } from "@punctual/door/KeyDirectory"
+import type { PagePack } from "@punctual/http/pages/PagePack"
+import { timerRoutes, timerTopics } from "@punctual/server/messaging/timerRouting"
+import { type Companion, RunningCompanion } from "@punctual/server/ports/Companion"
+import { driversOf } from "@punctual/server/program/drivers"
+import { layerLogs } from "@punctual/server/program/Logs"
+import { untilSignal } from "@punctual/server/serve"
+import { runService, type ServiceParts } from "@punctual/server/service"
+import { type Configuration, readConfiguration, settingTexts } from "@punctual/server/settings/Configuration"
+import { Cause, Effect, Exit, Layer, Result } from "effect"
+import { type AgentArguments, readAgentArguments } from "./agentArguments.ts"
+
+export interface AgentProgramParts extends ServiceParts {
+  /** The file agent/src/stores/sqlite/worker.ts. */
+  readonly agentWorkerUrl: URL
+  /** The pages of the agent, if they were built. */
+  readonly agentPages?: PagePack
+}
+
+/** Runs until it is asked to stop. Returns the exit code. */
+export const runAgent = async (args: ReadonlyArray<string>, parts: AgentProgramParts): Promise<number> => {
+  const asked = readAgentArguments(args)
+  if ("problem" in asked) {
+    parts.writeError(asked.problem)
+    return 2
+  }
+  const problems: Array<string> = []
+  const { texts } = settingTexts(parts.environment, problems, [])
+  const read = readAgentConfiguration(texts)
+  const service = readConfiguration(parts.environment, parts.adapters)
+  if ("problems" in read) problems.push(...read.problems)
+  if ("problems" in service) problems.push(...service.problems.filter((text) => !problems.includes(text)))
+  if (problems.length > 0 || "problems" in read || "problems" in service) {
+    for (const problem of problems) parts.writeError(problem)
+    return 1
+  }
+  const contradiction = whyNotTogether(asked, service.configuration, texts)
+  if (contradiction !== undefined) {
+    parts.writeError(contradiction)
+    return 1
+  }
+  const agent = (subjects: AgentParts["subjects"]): AgentParts => ({
+    configuration: read.configuration,
+    modules: asked.modules,
+    subjects,
+    workerUrl: parts.agentWorkerUrl,
+    ...(parts.agentPages === undefined ? {} : { pages: parts.agentPages }),
+    isDemo: asked.isDemo,
+    onFatal: parts.onFatal,
+  })
+  const told = Effect.gen(function* () {
+    for (const warning of read.warnings) yield* Effect.logWarning(warning)
+    yield* Effect.annotateLogs(Effect.logInfo("settings of the agent in force"), read.effective)
+  })
+  if (!asked.hasTimer)
+    return runAlone(service.configuration, agent(service.configuration.brokerTerms.subjects), {
+      ...parts,
+      told,
+    })
+  const companion: Companion = {
+    routes: (subjects) => agentRoutes(agentTopics(subjects)),
+    unheardTypes: unheardAgentTypes,
+    layer: (subjects) =>
+      Layer.effect(
+        RunningCompanion,
+        Effect.gen(function* () {
+          yield* told
+          return yield* Effect.provideService(startAgent(agent(subjects)), KeyDirectory, yield* KeyDirectory)
+        }),
+      ),
+  }
+  return runService({ ...parts, ...(asked.modules.size === 0 ? {} : { companion }) })
+}
+
+/** Why these modules cannot run with these settings. */
+const whyNotTogether = (
+  { modules, hasTimer, isDemo }: AgentArguments,
+  { broker }: Configuration,
+  texts: Readonly<Record<string, string>>,
+): string | undefined => {
+  const isLocal = broker.adapter.name === "local"
+  const missing: ReadonlyArray<AgentModule | "timer"> = [
+    ...agentModules.filter((module) => !modules.has(module)),
+    ...(hasTimer ? [] : (["timer"] as const)),
+  ]
+  if (isLocal && missing.length > 0) {
+    return `--modules leaves out ${missing.join(", ")}. Modules in several processes need a message broker: set TIMER_BROKER_URL, for example to nats://127.0.0.1:4222, or leave --modules out.`
+  }
+  if (isDemo && !modules.has("api")) return "--demo needs the module api: it submits its sample calls there."
+  const [ofAgent, ofTimer] = [texts["AGENT_STORE_URL"], texts["TIMER_STORE_URL"]]
+  if (ofAgent !== undefined && ofAgent === ofTimer && ofAgent.startsWith("sqlite:")) {
+    return "AGENT_STORE_URL and TIMER_STORE_URL name the same file. The agent and the Timer need a file each."
+  }
+  return undefined
+}
+
+/** The agent without the Timer. Its keys are those of the Timer's store. */
+const runAlone = async (
+  configuration: Configuration,
+  agent: AgentParts,
+  parts: AgentProgramParts & { readonly told: Effect.Effect<void> },
+): Promise<number> => {
+  const { broker, brokerTerms, store, shards, drainMs, logLevel } = configuration
+  const topics = timerTopics(brokerTerms.subjects)
+  const routing = new RoutingTable(
+    { ...timerRoutes(topics), ...agentRoutes(agentTopics(brokerTerms.subjects)) },
+    unheardAgentTypes,
+  )
+  const onRefused = (message: string) =>
+    parts.onFatal(`The message broker answers but cannot be used, so the agent ends: ${message}`)
+  const needsKeys = agent.modules.has("api") && agent.configuration.auth !== "off"
+  const documents = Layer.effect(
+    Documents,
+    "instead" in store.documents
+      ? Effect.fail({ message: store.documents.instead })
+      : store.documents.can({ shards, workerUrl: parts.workerUrl, connections: "few" }),
+  )
+  const keys = needsKeys ? KeyDirectory.layer().pipe(Layer.provide(documents)) : Layer.empty
+  const program = Effect.gen(function* () {
+    const untilAsked = yield* untilSignal
+    yield* parts.told
+    yield* driversOf([broker, ...(needsKeys ? [store] : [])], parts.installDriver)
+    const services = yield* Layer.build(Layer.merge(broker.open(brokerTerms, { routing, onRefused }), keys))
+    const running = yield* Effect.provide(startAgent(agent), services)
+    process.stdout.write(yield* running.open)
+    yield* untilAsked
+    yield* Effect.logInfo("draining")
+    yield* running.drain(drainMs)
+    yield* Effect.logInfo("stopped")
+  })
+  const exit = await Effect.runPromiseExit(
+    program.pipe(Effect.scoped, Effect.provide(layerLogs(logLevel, process.stderr.isTTY === true))),
+  )
+  if (Exit.isSuccess(exit)) return 0
+  const failure = Cause.findError(exit.cause)
+  parts.writeError(
+    Result.isSuccess(failure) ? failure.success.message : `Unforeseen: ${Cause.squash(exit.cause)}`,
+  )
+  return 1
+}
