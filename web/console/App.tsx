@@ -1,22 +1,24 @@
 /** The frame of all pages: navigation, the switches that hold everywhere, sign-in, and the page itself. */
 import { useQueryClient } from "@tanstack/react-query"
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react"
+import { LostContact } from "../kit/LostContact.tsx"
+import { Navigation } from "../kit/Navigation.tsx"
+import { NoAnswer } from "../kit/NoAnswer.tsx"
+import { goTo } from "../kit/places.ts"
 import { Loading } from "../kit/Screen.tsx"
+import { ShortcutHelp } from "../kit/ShortcutHelp.tsx"
+import { SignIn } from "../kit/SignIn.tsx"
+import { useMay } from "../kit/self.ts"
+import { whenSignInNeeded } from "../kit/serviceCall.ts"
 import { useShortcuts } from "../kit/shortcuts.ts"
 import { Toasts } from "../kit/toasts.tsx"
-
-import { whenSignInNeeded } from "./api.ts"
-import { useEventStream } from "./events/useEvents.ts"
-
-import { LostContact } from "./LostContact.tsx"
-import { goTo, hrefOf, usePlace } from "./location.ts"
-import { Navigation } from "./Navigation.tsx"
-import { NoAnswer } from "./NoAnswer.tsx"
+import { useEventStream } from "../kit/useEvents.ts"
+import { entries } from "./entries.ts"
+import { hrefOf, usePlace } from "./location.ts"
 import type { PageName } from "./pageNames.ts"
 import { ServiceBanner } from "./ServiceBanner.tsx"
-import { ShortcutHelp } from "./ShortcutHelp.tsx"
-import { SignIn } from "./SignIn.tsx"
-import { useMay } from "./self.ts"
+import { shortcuts } from "./shortcuts.ts"
+import { timerEvents } from "./timerEvents.ts"
 import { TimersPage } from "./timers/TimersPage.tsx"
 
 const TimerPage = lazy(() => import("./timer/TimerPage.tsx"))
@@ -45,7 +47,7 @@ export const App = () => {
   const queries = useQueryClient()
   const [needsKey, setNeedsKey] = useState(false)
   const [showsHelp, setShowsHelp] = useState(false)
-  useEventStream(useMay()("timers.read"))
+  useEventStream(useMay()("timers.read") ? timerEvents : undefined)
   useEffect(
     () =>
       whenSignInNeeded((isNeeded) => {
@@ -64,7 +66,13 @@ export const App = () => {
       <a className="skip" href="#main">
         Skip to the content
       </a>
-      <Navigation page={page} onHelp={() => setShowsHelp(true)} />
+      <Navigation
+        name="Punctual"
+        entries={entries}
+        page={page}
+        writing="timers.write"
+        onHelp={() => setShowsHelp(true)}
+      />
       <main id="main" tabIndex={-1}>
         <ServiceBanner />
         <NoAnswer>
@@ -74,7 +82,7 @@ export const App = () => {
       <Toasts>
         <LostContact />
       </Toasts>
-      {showsHelp && <ShortcutHelp onClose={() => setShowsHelp(false)} />}
+      {showsHelp && <ShortcutHelp shortcuts={shortcuts} onClose={() => setShowsHelp(false)} />}
       {needsKey && <SignIn isAgain={queries.getQueryData(["self"]) !== undefined} />}
     </div>
   )

@@ -1,7 +1,7 @@
 /** Shows a page only to readers who may see it, and tells the others why not. The service would refuse its calls. */
 import type { ReactNode } from "react"
 import { Loading, Screen } from "../kit/Screen.tsx"
-import { type Action, useMay, useSelf } from "./self.ts"
+import { type Action, useMay, useSelf } from "../kit/self.ts"
 
 export interface NeedsRightProps {
   readonly action: Action

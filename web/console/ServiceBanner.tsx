@@ -1,6 +1,7 @@
 /** Says on every page that nothing fires, because that explains what every page shows. */
+
+import { Link } from "../kit/Link.tsx"
 import { Moment } from "../kit/Moment.tsx"
-import { Link } from "./Link.tsx"
 import { hrefOf } from "./location.ts"
 import { useService } from "./useService.ts"
 

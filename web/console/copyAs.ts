@@ -3,6 +3,7 @@
  * anything that a caller once chose, so every word is quoted. A command never contains a key: with keys in force it
  * reads the key from the variable that the command line reads too.
  */
+import { shellWord } from "../kit/shellWord.ts"
 
 /** The fields of a request, each with its JSON text. So numbers keep all their digits. */
 export type Members = ReadonlyMap<string, string>
@@ -29,10 +30,6 @@ export const requestText = (members: Members): string => {
   const lines = [...members].map(([name, text]) => `  ${JSON.stringify(name)}: ${text}`)
   return lines.length === 0 ? "{}" : `{\n${lines.join(",\n")}\n}`
 }
-
-/** A word that the shell passes on unchanged. */
-export const shellWord = (text: string): string =>
-  /^[A-Za-z0-9_./:=,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 
 export const curlText = ({ path, members }: CallToCopy, { url, needsKey }: ServiceToCall): string =>
   [

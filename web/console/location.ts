@@ -1,69 +1,8 @@
-/**
- * The address of the page holds everything that the page shows: the page's name and its parameters. Only the reader
- * changes it. So links can be shared, and "back" and "forward" work.
- */
-import { type MouseEvent, useSyncExternalStore } from "react"
+/** The pages of the console and their addresses. */
+import { addressOf, type Parameters, usePlaceAmong } from "../kit/places.ts"
 import { type PageName, pageNames } from "./pageNames.ts"
 
-export interface Place {
-  readonly page: PageName
-  readonly parameters: URLSearchParams
-}
-
-const listeners = new Set<() => void>()
-const tell = (): void => {
-  for (const listener of listeners) listener()
-}
-addEventListener("popstate", tell)
-
-const read = (): Place => {
-  const name = location.pathname.slice(location.pathname.lastIndexOf("/") + 1)
-  const page = pageNames.find((known) => known === name) ?? "timers"
-  return { page, parameters: new URLSearchParams(location.search) }
-}
-
-let shown = { href: "", place: read() }
-
-const current = (): Place => {
-  if (shown.href !== location.href) shown = { href: location.href, place: read() }
-  return shown.place
-}
-
-export const usePlace = (): Place =>
-  useSyncExternalStore((listener) => {
-    listeners.add(listener)
-    return () => listeners.delete(listener)
-  }, current)
-
-type Parameters = Readonly<Record<string, string | undefined>>
+export const usePlace = () => usePlaceAmong(pageNames, "timers")
 
 /** A relative address. Parameters that are undefined or empty are left out. */
-export const hrefOf = (page: PageName, parameters: Parameters = {}): string => {
-  const given = Object.entries(parameters).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== "",
-  )
-  const query = new URLSearchParams(given).toString()
-  return query === "" ? page : `${page}?${query}`
-}
-
-/** `replace`: for changes that are no step of their own, such as zooming. */
-export const goTo = (href: string, { replace = false } = {}): void => {
-  if (replace) history.replaceState(null, "", href)
-  else history.pushState(null, "", href)
-  tell()
-}
-
-/** Changes some parameters and keeps the others. */
-export const changeParameters = (changes: Parameters, options?: { readonly replace?: boolean }): void => {
-  const { page, parameters } = current()
-  goTo(hrefOf(page, { ...Object.fromEntries(parameters), ...changes }), options)
-}
-
-/** For links: the browser opens new tabs, the page does everything else. */
-export const followLink = (event: MouseEvent<HTMLAnchorElement>): void => {
-  const { metaKey, ctrlKey, shiftKey, altKey, button, currentTarget } = event
-  if (metaKey || ctrlKey || shiftKey || altKey || button !== 0) return
-  event.preventDefault()
-  goTo(currentTarget.getAttribute("href") ?? "")
-  scrollTo(0, 0)
-}
+export const hrefOf = (page: PageName, parameters: Parameters = {}): string => addressOf(page, parameters)

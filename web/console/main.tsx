@@ -1,44 +1,4 @@
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query"
-import { StrictMode } from "react"
-import { createRoot } from "react-dom/client"
-import { followTheme } from "../kit/theme.ts"
-import "../kit/kit.css"
+import { startPages } from "../kit/startPages.tsx"
 import { App } from "./App.tsx"
-import { ApiProblem, isNotReady } from "./api.ts"
-import "./console.css"
 
-followTheme()
-
-/** Trying again at once helps only if the service was unreachable or busy. */
-const helps = (failures: number, error: unknown): boolean =>
-  failures < 3 &&
-  !isNotReady(error) &&
-  error instanceof ApiProblem &&
-  (error.status === 0 || error.status >= 502)
-
-const againMs = 5_000
-
-/** A page that has nothing to show goes on trying, as it says. What it shows does not change by itself. */
-const again = ({ state }: { readonly state: { readonly data: unknown; readonly error: Error | null } }) =>
-  state.data === undefined && (isUnreachable(state.error) || isNotReady(state.error)) ? againMs : false
-
-const isUnreachable = (error: Error | null): boolean =>
-  error instanceof ApiProblem && error.code === "unreachable"
-
-const queries = new QueryClient({
-  defaultOptions: {
-    queries: { retry: helps, refetchInterval: again, refetchOnWindowFocus: false, staleTime: 2_000 },
-    mutations: { retry: false },
-  },
-})
-
-const root = document.getElementById("root")
-if (root !== null) {
-  createRoot(root).render(
-    <StrictMode>
-      <QueryClientProvider client={queries}>
-        <App />
-      </QueryClientProvider>
-    </StrictMode>,
-  )
-}
+startPages(<App />)

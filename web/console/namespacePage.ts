@@ -1,4 +1,5 @@
-import { call, type NamespacePage } from "./api.ts"
+import { call } from "../kit/serviceCall.ts"
+import type { NamespacePage } from "./api.ts"
 
 export interface NamespacesAsked {
   /** Only names that begin with this; empty for all. */

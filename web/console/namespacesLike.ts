@@ -1,4 +1,5 @@
-import { call, type NamespacePage, type NamespaceView } from "./api.ts"
+import { call } from "../kit/serviceCall.ts"
+import type { NamespacePage, NamespaceView } from "./api.ts"
 
 /** Some namespaces whose names begin with this text. The service searches. The shortest match is the first. */
 export const namespaceViewsLike = async (

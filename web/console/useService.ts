@@ -3,8 +3,9 @@ import { useQuery } from "@tanstack/react-query"
 import { useEffect } from "react"
 import { useLiveInterval } from "../kit/live.ts"
 import { learnServiceTime, trustBrowserClock } from "../kit/now.ts"
-import { call, type ServiceState } from "./api.ts"
-import { useMay, useSelf } from "./self.ts"
+import { useMay, useSelf } from "../kit/self.ts"
+import { call } from "../kit/serviceCall.ts"
+import type { ServiceState } from "./api.ts"
 
 /** Undefined until the service has answered, and for readers who may not see it. */
 export const useService = (): ServiceState | undefined => {

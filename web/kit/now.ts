@@ -32,6 +32,16 @@ export const learnServiceTime = (serviceMs: number): void => {
   if (isFirst || standsAtMs !== undefined) tell()
 }
 
+/** A service that does not say its time says at least in which second it has answered, in the header `date`. */
+export const learnFromDate = (date: string | null): void => {
+  const difference = Date.parse(date ?? "") + 500 - Date.now()
+  // The browser's clock must do if there is no such header.
+  offsetMs = Number.isNaN(difference) || Math.abs(difference) < negligibleMs + 500 ? 0 : difference
+  if (isKnown) return
+  isKnown = true
+  tell()
+}
+
 /** The service will not say its time: the reader may not ask for it, or the service could not answer. */
 export const trustBrowserClock = (): void => {
   if (isKnown) return

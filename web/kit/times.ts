@@ -54,6 +54,10 @@ export const clockText = (atMs: number, zone: string): string => {
 export const exactText = (atMs: number, zone: string): string =>
   `${partsOf(atMs, zone).weekday} ${dayText(atMs, zone)} ${clockText(atMs, zone)}`
 
+/** `Tuesday 17 November 2026, 09:00:00` */
+export const longText = (atMs: number, zone: string): string =>
+  `${new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeZone: zone }).format(atMs)}, ${clockText(atMs, zone)}`
+
 /** As short as the reader can do without: `09:30:00` today, `Tue 17 Nov 09:30` in this year, else with the year. */
 export const shortText = (atMs: number, nowMs: number, zone: string): string => {
   if (dayText(atMs, zone) === dayText(nowMs, zone)) return clockText(atMs, zone).slice(0, 8)

@@ -10,8 +10,8 @@ import {
   type Members,
   membersOfObject,
   requestText,
-  shellWord,
 } from "../console/copyAs.ts"
+import { shellWord } from "../kit/shellWord.ts"
 
 setDefaultTimeout(60_000)
 

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test"
 import { timerEventTypes } from "@punctual/api/TimerEvents"
 import { errorClasses, finishReasons, listStates } from "@punctual/api/TimerFilter"
-import { timerEvents } from "../console/events/EventReader.ts"
 import { momentsOf, placesOf } from "../console/timer/moments.ts"
+import { timerEvents } from "../console/timerEvents.ts"
 import { parseSearch, requestOf, searchText, withWord } from "../console/timers/search.ts"
 import { selectionOf, spanOf } from "../console/timers/stripSpan.ts"
 import { errorWords, reasonWords, stateWords } from "../console/timers/words.ts"
@@ -136,7 +136,7 @@ describe("the search", () => {
 })
 
 test("the pages listen to every event of the contract", () => {
-  expect([...timerEvents]).toEqual([...timerEventTypes])
+  expect([...timerEvents.types]).toEqual([...timerEventTypes])
 })
 
 describe("the span of the strip", () => {

@@ -1,11 +1,11 @@
 // Small parts of the pages of operators that need no browser.
 import { describe, expect, test } from "bun:test"
 import { secretBytes } from "@punctual/api/WebhookSecret"
-import { ApiProblem } from "../console/api.ts"
-import { countText } from "../console/countText.ts"
-import { formErrors } from "../console/formErrors.ts"
 import { makeSecret } from "../console/namespaces/makeSecret.ts"
 import { ownerColours } from "../console/status/ownerColours.ts"
+import { countText } from "../kit/countText.ts"
+import { formErrors } from "../kit/formErrors.ts"
+import { ApiProblem } from "../kit/serviceCall.ts"
 
 test("a count that the service cut says that there are more", () => {
   expect(countText({ count: 10_000, capped: true })).toBe("10,000+")

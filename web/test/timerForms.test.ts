@@ -18,8 +18,8 @@ import {
   emptyDraft,
   type TimerDraft,
 } from "../console/new/TimerDraft.ts"
-import { whenChoices } from "../console/new/whenChoices.ts"
 import { isoText, readLocalTime } from "../kit/times.ts"
+import { whenChoices } from "../kit/whenChoices.ts"
 
 const payload = '{"n": 12345678901234567890123, "x": 1.10, "a":1,"a":2}'
 

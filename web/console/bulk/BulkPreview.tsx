@@ -1,8 +1,8 @@
 /** What a job would change: the filter in words, the count, and the first timers. */
 import type { UseQueryResult } from "@tanstack/react-query"
+import { countText } from "../../kit/countText.ts"
 import { Moment } from "../../kit/Moment.tsx"
 import type { Timer, TimerPage } from "../api.ts"
-import { countText } from "../countText.ts"
 import { targetText } from "../timers/targetText.ts"
 import type { CountAnswer } from "../timers/useTimerCount.ts"
 import { type BulkDeed, deeds, numberText } from "./bulkJob.ts"

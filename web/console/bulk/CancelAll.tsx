@@ -1,7 +1,8 @@
 /** On the page of timers: cancels all timers that match the search, as a job. */
 import { lazy, Suspense, useState } from "react"
 import { Menu } from "../../kit/Menu.tsx"
-import { goTo, hrefOf } from "../location.ts"
+import { goTo } from "../../kit/places.ts"
+import { hrefOf } from "../location.ts"
 import type { SearchRequest } from "../timers/search.ts"
 import { useMayAct } from "./useMayAct.ts"
 

@@ -1,6 +1,6 @@
 /** The job that the reader has just started, above the list that it changes. */
 import { Button } from "../../kit/Button.tsx"
-import { Link } from "../Link.tsx"
+import { Link } from "../../kit/Link.tsx"
 import { hrefOf } from "../location.ts"
 import "./bulk.css"
 import { deeds } from "./bulkJob.ts"

@@ -1,6 +1,6 @@
 /** Jobs on many timers in the words of the pages: what a job does, with which timers, and what it has done. */
 import type { BulkAnswer, ListBulkAnswer } from "@punctual/api/BulkJobs"
-import type { Action } from "../self.ts"
+import type { Action } from "../../kit/self.ts"
 import { type FieldName, type SearchRequest, searchText, type Word } from "../timers/search.ts"
 
 export type BulkJob = (typeof BulkAnswer.Encoded)["job"]

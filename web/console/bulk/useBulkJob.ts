@@ -1,8 +1,8 @@
 /** One job, followed while it runs, and the way to stop it. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { useLiveInterval } from "../../kit/live.ts"
+import { call } from "../../kit/serviceCall.ts"
 import { toast } from "../../kit/toasts.tsx"
-import { call } from "../api.ts"
 import type { BulkJob } from "./bulkJob.ts"
 
 interface OneJob {

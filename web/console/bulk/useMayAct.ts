@@ -1,4 +1,4 @@
-import { useMay } from "../self.ts"
+import { useMay } from "../../kit/self.ts"
 import { type BulkDeed, deeds } from "./bulkJob.ts"
 
 interface Scope {

@@ -1,6 +1,7 @@
 /** What a job would change: how many timers match, and the first of them. It stands still while the dialog is open. */
 import { useQuery } from "@tanstack/react-query"
-import { call, type TimerPage } from "../api.ts"
+import { call } from "../../kit/serviceCall.ts"
+import type { TimerPage } from "../api.ts"
 import type { CountAnswer } from "../timers/useTimerCount.ts"
 import { type BulkDeed, deeds } from "./bulkJob.ts"
 

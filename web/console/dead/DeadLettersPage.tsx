@@ -1,10 +1,12 @@
 /** Timers that could not be delivered: what they have in common, and what to do about them. */
+
+import { countText } from "../../kit/countText.ts"
+import { Link } from "../../kit/Link.tsx"
+import { changeParameters } from "../../kit/places.ts"
 import { Loading } from "../../kit/Screen.tsx"
+import { useReachable } from "../../kit/self.ts"
 import { toast } from "../../kit/toasts.tsx"
-import { countText } from "../countText.ts"
-import { Link } from "../Link.tsx"
-import { changeParameters, hrefOf, usePlace } from "../location.ts"
-import { useReachable } from "../self.ts"
+import { hrefOf, usePlace } from "../location.ts"
 import { ExportMenu } from "../timers/ExportMenu.tsx"
 import { RangeButton } from "../timers/RangeButton.tsx"
 import { SearchBox } from "../timers/SearchBox.tsx"

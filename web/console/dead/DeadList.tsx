@@ -1,11 +1,11 @@
 /** The dead letters as groups or as rows, or what stands in their place. A limit that cut the list is said above it. */
 import { useMemo } from "react"
 import { Button } from "../../kit/Button.tsx"
+import { countText } from "../../kit/countText.ts"
+import { changeParameters } from "../../kit/places.ts"
 import { Loading, Screen } from "../../kit/Screen.tsx"
 import { Switch } from "../../kit/Switch.tsx"
 import { numberText } from "../bulk/bulkJob.ts"
-import { countText } from "../countText.ts"
-import { changeParameters } from "../location.ts"
 import { searchText, type Word, withWord } from "../timers/search.ts"
 import { ListProblem } from "../timers/TimersPage.tsx"
 import type { CountAnswer } from "../timers/useTimerCount.ts"

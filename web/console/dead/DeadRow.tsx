@@ -1,8 +1,8 @@
 /** The cells of one dead letter. */
 import { Button } from "../../kit/Button.tsx"
+import { Link } from "../../kit/Link.tsx"
 import { Moment } from "../../kit/Moment.tsx"
 import type { Timer } from "../api.ts"
-import { Link } from "../Link.tsx"
 import { targetText } from "../timers/targetText.ts"
 import { timerHref } from "../timers/timerHref.ts"
 import type { DisposeDeed } from "./dispose.ts"

@@ -1,7 +1,9 @@
 /** All rows of a search. Only the visible ones are drawn, so a long list stays fast. */
 import { classes } from "../../kit/classes.ts"
+import { useRowWindow } from "../../kit/useRowWindow.ts"
 import type { Timer } from "../api.ts"
-import { useRowWindow } from "../timers/useRowWindow.ts"
+import { timerHref } from "../timers/timerHref.ts"
+import { rowKey } from "../timers/useTimerPages.ts"
 import { DeadHead, DeadRow, type RowTools } from "./DeadRow.tsx"
 
 export interface DeadRowsProps {
@@ -9,10 +11,10 @@ export interface DeadRowsProps {
   readonly tools: RowTools
 }
 
-const heights = { wide: 44, narrow: 88 }
+const rowTerms = { heights: { wide: 44, narrow: 88 }, keyOf: rowKey, hrefOf: timerHref }
 
 export const DeadRows = ({ timers, tools }: DeadRowsProps) => {
-  const { list, at, height, visible, offset } = useRowWindow(timers, heights, (current) => ({
+  const { list, at, height, visible, offset } = useRowWindow(timers, rowTerms, (current) => ({
     x: () => {
       if (current !== undefined) tools.selection.toggle([current])
     },

@@ -1,8 +1,8 @@
+import { Link } from "../../kit/Link.tsx"
+import { ProblemScreen } from "../../kit/ProblemScreen.tsx"
 import { Screen } from "../../kit/Screen.tsx"
-import { ApiProblem } from "../api.ts"
-import { Link } from "../Link.tsx"
+import { ApiProblem } from "../../kit/serviceCall.ts"
 import { hrefOf } from "../location.ts"
-import { ProblemScreen } from "../ProblemScreen.tsx"
 
 export interface JobProblemProps {
   readonly error: Error

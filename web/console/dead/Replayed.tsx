@@ -1,11 +1,11 @@
 /** The timers that a job replayed, and in which state they are now. */
 import { useState } from "react"
+import { Link } from "../../kit/Link.tsx"
 import { Moment } from "../../kit/Moment.tsx"
 import { Loading } from "../../kit/Screen.tsx"
 import { Switch } from "../../kit/Switch.tsx"
 import type { Timer } from "../api.ts"
 import { type BulkJob, numberText } from "../bulk/bulkJob.ts"
-import { Link } from "../Link.tsx"
 import { StateBadge } from "../timers/StateBadge.tsx"
 import { timerHref } from "../timers/timerHref.ts"
 import { rowKey } from "../timers/useTimerPages.ts"

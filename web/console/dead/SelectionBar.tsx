@@ -1,7 +1,7 @@
 /** What can be done with the selected rows. It lies over the page, so that nothing moves when it comes. */
 import { Button } from "../../kit/Button.tsx"
+import { countText } from "../../kit/countText.ts"
 import { numberText } from "../bulk/bulkJob.ts"
-import { countText } from "../countText.ts"
 import type { CountAnswer } from "../timers/useTimerCount.ts"
 import type { DisposeDeed } from "./dispose.ts"
 import type { Selection } from "./useSelection.ts"

@@ -1,6 +1,7 @@
 /** Replays or discards one dead letter. */
 import type { DiscardTimersAnswer, ReplayTimersAnswer } from "@punctual/api/ReplayTimers"
-import { ApiProblem, call, type Timer } from "../api.ts"
+import { ApiProblem, call } from "../../kit/serviceCall.ts"
+import type { Timer } from "../api.ts"
 import type { SearchRequest } from "../timers/search.ts"
 
 /** `skipped`: a timer with its id is pending, so the dead letter stays. `gone`: somebody else was faster. */

@@ -1,7 +1,7 @@
 /** The list of jobs. Rows stay where they are. What changes in them is shown, and new jobs are counted. */
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query"
 import { useLiveInterval } from "../../kit/live.ts"
-import { call } from "../api.ts"
+import { call } from "../../kit/serviceCall.ts"
 import type { BulkPage } from "../bulk/bulkJob.ts"
 
 const jobsPerPage = 50

@@ -4,7 +4,8 @@
  */
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useLiveInterval } from "../../kit/live.ts"
-import { call, type Timer, type TimerPage } from "../api.ts"
+import { call } from "../../kit/serviceCall.ts"
+import type { Timer, TimerPage } from "../api.ts"
 import type { BulkJob } from "../bulk/bulkJob.ts"
 import { isReplayed } from "../isReplayed.ts"
 import { rowKey } from "../timers/useTimerPages.ts"

@@ -2,8 +2,8 @@
 import { Badge, type Tone } from "../../kit/Badge.tsx"
 import { Menu, type MenuItem } from "../../kit/Menu.tsx"
 import { Moment } from "../../kit/Moment.tsx"
+import { call } from "../../kit/serviceCall.ts"
 import { toast } from "../../kit/toasts.tsx"
-import { call } from "../api.ts"
 import { namespacesText, rightsText, roleOf } from "./rights.ts"
 import { type ApiKey, useKeyRefresh } from "./useKeys.ts"
 

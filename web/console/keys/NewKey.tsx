@@ -4,8 +4,8 @@ import { type FormEvent, useState } from "react"
 import { Button } from "../../kit/Button.tsx"
 import { Dialog } from "../../kit/Dialog.tsx"
 import { Field } from "../../kit/Field.tsx"
+import { call, signIn } from "../../kit/serviceCall.ts"
 import { WordsField } from "../../kit/WordsField.tsx"
-import { call, signIn } from "../api.ts"
 import {
   type ActionName,
   actionNames,

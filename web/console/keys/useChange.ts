@@ -1,6 +1,6 @@
 /** A call that changes something, from a dialog: whether it runs, and why it failed. */
 import { useState } from "react"
-import { ApiProblem } from "../api.ts"
+import { ApiProblem } from "../../kit/serviceCall.ts"
 
 export interface Change {
   readonly isBusy: boolean

@@ -3,7 +3,7 @@
 import type { ListKeysAnswer } from "@punctual/api/Keys"
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query"
 import { useLiveInterval } from "../../kit/live.ts"
-import { call } from "../api.ts"
+import { call } from "../../kit/serviceCall.ts"
 
 type KeyPage = typeof ListKeysAnswer.Encoded
 export type ApiKey = KeyPage["keys"][number]

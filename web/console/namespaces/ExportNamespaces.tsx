@@ -1,8 +1,9 @@
 /** Exports the namespaces of a search, with their counts and quotas. */
+
+import { countText } from "../../kit/countText.ts"
 import { ExportButton } from "../../kit/ExportButton.tsx"
 import type { Column } from "../../kit/exportRows.ts"
 import type { NamespaceView } from "../api.ts"
-import { countText } from "../countText.ts"
 import { namespacePage } from "../namespacePage.ts"
 
 const rowsPerCall = 100

@@ -1,9 +1,9 @@
 /** Asks before a namespace is paused or resumed, and says what will happen. */
 import { Button } from "../../kit/Button.tsx"
+import { countText } from "../../kit/countText.ts"
 import { Dialog } from "../../kit/Dialog.tsx"
 import { toast } from "../../kit/toasts.tsx"
 import type { NamespaceView } from "../api.ts"
-import { countText } from "../countText.ts"
 import { usePutNamespace } from "./usePutNamespace.ts"
 
 export interface PauseNamespaceProps {

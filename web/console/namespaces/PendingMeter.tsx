@@ -1,8 +1,9 @@
 /** The pending timers of a namespace, and how much of its quota they use. The count leads to them. */
+
+import { countText } from "../../kit/countText.ts"
+import { Link } from "../../kit/Link.tsx"
 import { Meter } from "../../kit/Meter.tsx"
 import type { NamespaceView } from "../api.ts"
-import { countText } from "../countText.ts"
-import { Link } from "../Link.tsx"
 import { timersHref } from "./hrefs.ts"
 
 export const PendingMeter = ({ view }: { readonly view: NamespaceView }) => {

@@ -2,8 +2,8 @@
 import { useState } from "react"
 import { Button } from "../../kit/Button.tsx"
 import { Moment } from "../../kit/Moment.tsx"
+import { useMay } from "../../kit/self.ts"
 import type { NamespaceView } from "../api.ts"
-import { useMay } from "../self.ts"
 import { policyText } from "../timer/policyText.ts"
 import { SettingsForm } from "./SettingsForm.tsx"
 

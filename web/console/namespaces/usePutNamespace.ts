@@ -1,7 +1,7 @@
 /** Changes settings of a namespace. The caller sends only the fields that change; the service keeps the others. */
 import type { PutNamespaceAnswer } from "@punctual/api/NamespaceSettings"
 import { useMutation, useQueryClient } from "@tanstack/react-query"
-import { call } from "../api.ts"
+import { call } from "../../kit/serviceCall.ts"
 
 export type PutAnswer = typeof PutNamespaceAnswer.Encoded
 

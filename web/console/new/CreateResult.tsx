@@ -3,12 +3,11 @@ import type { CreateTimerAnswer } from "@punctual/api/CreateTimer"
 import { useEffect, useRef } from "react"
 import { Button } from "../../kit/Button.tsx"
 import { Icon } from "../../kit/Icon.tsx"
+import { Link } from "../../kit/Link.tsx"
 import { useNow } from "../../kit/now.ts"
-import { relativeText } from "../../kit/times.ts"
+import { longText, relativeText } from "../../kit/times.ts"
 import { useZone } from "../../kit/zone.ts"
-import { Link } from "../Link.tsx"
 import { timerHref } from "../timers/timerHref.ts"
-import { longText } from "./WhenField.tsx"
 
 export type Created = typeof CreateTimerAnswer.Encoded
 

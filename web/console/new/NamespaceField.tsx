@@ -2,9 +2,9 @@
 import { useQuery } from "@tanstack/react-query"
 import { useId } from "react"
 import { Field } from "../../kit/Field.tsx"
+import { useMay, useSelf } from "../../kit/self.ts"
 import type { NamespaceView } from "../api.ts"
 import { namespaceViewsLike } from "../namespacesLike.ts"
-import { useMay, useSelf } from "../self.ts"
 
 export interface NamespaceFieldProps {
   readonly namespace: string

@@ -1,7 +1,7 @@
 /** Why the service refused a form, above its fields: in one sentence, and all errors, also those that have no field. */
 import { useEffect, useRef } from "react"
-import { ApiProblem } from "../api.ts"
-import { focusFirstError } from "./focusFirstError.ts"
+import { focusFirstError } from "../../kit/focusFirstError.ts"
+import { ApiProblem } from "../../kit/serviceCall.ts"
 
 export interface RefusalBannerProps {
   readonly text: string

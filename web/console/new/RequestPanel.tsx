@@ -2,9 +2,9 @@
 import { useState } from "react"
 import { CopyButton } from "../../kit/CopyButton.tsx"
 import { Segments } from "../../kit/Segments.tsx"
+import { useSelf } from "../../kit/self.ts"
+import { serviceUrl } from "../../kit/serviceUrl.ts"
 import { type CallToCopy, commandText, curlText, requestText } from "../copyAs.ts"
-import { useSelf } from "../self.ts"
-import { serviceUrl } from "../serviceUrl.ts"
 
 const forms = [
   { value: "json", label: "JSON" },

@@ -1,6 +1,6 @@
 /** Where a timer goes: a webhook with its details, or an event on the bus. */
-import { Button } from "../../kit/Button.tsx"
 import { Field } from "../../kit/Field.tsx"
+import { HeaderRows } from "../../kit/HeaderRows.tsx"
 import { Fold } from "./Fold.tsx"
 import type { ErrorAt } from "./fieldErrors.ts"
 import type { TargetDraft } from "./TimerDraft.ts"
@@ -75,7 +75,12 @@ export const WebhookFields = ({ target, at, errorAt, onChange }: WebhookFieldsPr
             </select>
           )}
         </Field>
-        <HeaderRows target={target} error={errorAt(`${at}/headers`)} onChange={change} />
+        <HeaderRows
+          headers={target.headers}
+          headersMax={headersMax}
+          error={errorAt(`${at}/headers`)}
+          onChange={(headers) => change({ headers })}
+        />
       </Fold>
     </>
   )
@@ -89,67 +94,4 @@ const detailsText = ({ method, timeout, body, headers }: TargetDraft): string =>
     body === "payload" ? "payload alone" : "timer with payload",
     named === 0 ? "no headers" : named === 1 ? "1 header" : `${named} headers`,
   ].join(" · ")
-}
-
-interface HeaderRowsProps {
-  readonly target: TargetDraft
-  readonly error: string | undefined
-  readonly onChange: (changes: Partial<TargetDraft>) => void
-}
-
-const HeaderRows = ({ target: { headers }, error, onChange }: HeaderRowsProps) => {
-  const edit = (row: number, changes: { readonly name?: string; readonly value?: string }) =>
-    onChange({ headers: headers.map((header) => (header.row === row ? { ...header, ...changes } : header)) })
-  return (
-    <fieldset className="headers">
-      <legend>Headers</legend>
-      {headers.map(({ row, name, value }, index) => (
-        <div key={row} className="header-row">
-          <input
-            aria-label={`Name of header ${index + 1}`}
-            placeholder="x-name"
-            value={name}
-            spellCheck={false}
-            autoComplete="off"
-            onChange={({ target }) => edit(row, { name: target.value })}
-          />
-          <input
-            aria-label={`Value of header ${index + 1}`}
-            placeholder="value"
-            value={value}
-            spellCheck={false}
-            autoComplete="off"
-            onChange={({ target }) => edit(row, { value: target.value })}
-          />
-          <Button
-            look="quiet"
-            icon="close"
-            label={`Remove header ${index + 1}`}
-            onClick={() => onChange({ headers: headers.filter((header) => header.row !== row) })}
-          />
-        </div>
-      ))}
-      {error !== undefined && (
-        <p className="field-error" role="alert">
-          {error}
-        </p>
-      )}
-      {headers.length < headersMax && (
-        <Button
-          isSmall
-          icon="plus"
-          onClick={() =>
-            onChange({
-              headers: [
-                ...headers,
-                { row: Math.max(-1, ...headers.map(({ row }) => row)) + 1, name: "", value: "" },
-              ],
-            })
-          }
-        >
-          Add a header
-        </Button>
-      )}
-    </fieldset>
-  )
 }

@@ -1,5 +1,5 @@
 /** Which errors stand beside which field. */
-import { ApiProblem } from "../api.ts"
+import { ApiProblem } from "../../kit/serviceCall.ts"
 import type { Members } from "../copyAs.ts"
 import type { FieldErrors } from "./draftChecks.ts"
 

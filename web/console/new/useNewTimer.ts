@@ -1,14 +1,14 @@
 /** The state of the form for a new timer: what is typed, what is wrong with it, and what the service said. */
 import { useQueryClient } from "@tanstack/react-query"
 import { type FormEvent, type RefObject, useEffect, useRef, useState } from "react"
+import { focusFirstError } from "../../kit/focusFirstError.ts"
+import { useMay } from "../../kit/self.ts"
+import { call } from "../../kit/serviceCall.ts"
 import { useZone } from "../../kit/zone.ts"
-import { call } from "../api.ts"
 import { type Members, requestText } from "../copyAs.ts"
-import { useMay } from "../self.ts"
 import type { Created } from "./CreateResult.tsx"
 import { checkDraft, type FieldErrors, missingIn } from "./draftChecks.ts"
 import { type ErrorAt, errorFinder, errorsOf, type Refused } from "./fieldErrors.ts"
-import { focusFirstError } from "./focusFirstError.ts"
 import { createMembers, type TimerDraft } from "./TimerDraft.ts"
 
 export interface NewTimerForm {

@@ -3,10 +3,10 @@ import type { ListBreakersAnswer, ResetBreakersAnswer } from "@punctual/api/Serv
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { Button } from "../../kit/Button.tsx"
 import { useLiveInterval } from "../../kit/live.ts"
+import { useMay } from "../../kit/self.ts"
+import { call } from "../../kit/serviceCall.ts"
 import { durationText } from "../../kit/times.ts"
 import { toast } from "../../kit/toasts.tsx"
-import { call } from "../api.ts"
-import { useMay } from "../self.ts"
 
 type Breakers = typeof ListBreakersAnswer.Encoded
 

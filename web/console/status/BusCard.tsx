@@ -4,8 +4,8 @@ import { useQuery } from "@tanstack/react-query"
 import { Badge } from "../../kit/Badge.tsx"
 import { useLiveInterval } from "../../kit/live.ts"
 import { Moment } from "../../kit/Moment.tsx"
-import { call } from "../api.ts"
-import { useMay } from "../self.ts"
+import { useMay } from "../../kit/self.ts"
+import { call } from "../../kit/serviceCall.ts"
 import { useProgram } from "./useProgram.ts"
 
 type Messages = typeof ListMessagesAnswer.Encoded

@@ -3,8 +3,8 @@ import { useState } from "react"
 import { Button } from "../../kit/Button.tsx"
 import { Dialog } from "../../kit/Dialog.tsx"
 import { Field } from "../../kit/Field.tsx"
+import { formErrors } from "../../kit/formErrors.ts"
 import { toast } from "../../kit/toasts.tsx"
-import { formErrors } from "../formErrors.ts"
 import { useServiceChange } from "./useServiceChange.ts"
 
 export const PauseService = ({ onClose }: { readonly onClose: () => void }) => {

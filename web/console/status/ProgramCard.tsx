@@ -1,8 +1,9 @@
 /** Which program runs, and every setting in force. */
 import { Button } from "../../kit/Button.tsx"
 import { CopyButton } from "../../kit/CopyButton.tsx"
+import { changeParameters } from "../../kit/places.ts"
 import type { ServiceState } from "../api.ts"
-import { changeParameters, usePlace } from "../location.ts"
+import { usePlace } from "../location.ts"
 import { useProgram } from "./useProgram.ts"
 
 type SettingsInForce = NonNullable<ServiceState["settings"]>

@@ -2,13 +2,14 @@
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { Button } from "../../kit/Button.tsx"
+import { type CappedCount, countText } from "../../kit/countText.ts"
 import { Dialog } from "../../kit/Dialog.tsx"
 import { Moment } from "../../kit/Moment.tsx"
 import { nowMs } from "../../kit/now.ts"
+import { useMay } from "../../kit/self.ts"
+import { call } from "../../kit/serviceCall.ts"
 import { toast } from "../../kit/toasts.tsx"
-import { call, type ServiceState } from "../api.ts"
-import { type CappedCount, countText } from "../countText.ts"
-import { useMay } from "../self.ts"
+import type { ServiceState } from "../api.ts"
 import { useServiceChange } from "./useServiceChange.ts"
 
 type Pause = NonNullable<ServiceState["pause"]>

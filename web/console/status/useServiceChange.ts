@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query"
-import { call, type ServiceState } from "../api.ts"
+import { call } from "../../kit/serviceCall.ts"
+import type { ServiceState } from "../api.ts"
 
 /** Pauses or resumes all firing. */
 export const useServiceChange = (name: "pause" | "resume") => {

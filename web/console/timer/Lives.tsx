@@ -3,8 +3,9 @@ import type { ListLivesAnswer } from "@punctual/api/ListLives"
 import { useInfiniteQuery } from "@tanstack/react-query"
 import { Button } from "../../kit/Button.tsx"
 import { Moment } from "../../kit/Moment.tsx"
+import { call } from "../../kit/serviceCall.ts"
 import { durationText } from "../../kit/times.ts"
-import { call, type Timer } from "../api.ts"
+import type { Timer } from "../api.ts"
 import { StateBadge } from "../timers/StateBadge.tsx"
 
 type LivesPage = typeof ListLivesAnswer.Encoded

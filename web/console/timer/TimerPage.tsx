@@ -5,15 +5,16 @@ import { Button } from "../../kit/Button.tsx"
 import { CopyButton } from "../../kit/CopyButton.tsx"
 import { classes } from "../../kit/classes.ts"
 import { JsonView } from "../../kit/JsonView.tsx"
+import { Link } from "../../kit/Link.tsx"
 import { Moment } from "../../kit/Moment.tsx"
 import { useIsTimeKnown, useNow } from "../../kit/now.ts"
 import { Loading, Screen } from "../../kit/Screen.tsx"
-import { ApiProblem, getTimer, type Timer, type TimerWithPayload } from "../api.ts"
-import { useEventInterval, useWhenEvents } from "../events/useEvents.ts"
-import { Link } from "../Link.tsx"
+import { StaleBanner } from "../../kit/StaleBanner.tsx"
+import { useMay } from "../../kit/self.ts"
+import { ApiProblem } from "../../kit/serviceCall.ts"
+import { useEventInterval, useWhenEvents } from "../../kit/useEvents.ts"
+import { getTimer, type Timer, type TimerWithPayload } from "../api.ts"
 import { hrefOf, usePlace } from "../location.ts"
-import { StaleBanner } from "../StaleBanner.tsx"
-import { useMay } from "../self.ts"
 import { StateBadge } from "../timers/StateBadge.tsx"
 import { Lives } from "./Lives.tsx"
 import { policyText } from "./policyText.ts"
@@ -39,7 +40,7 @@ const TimerPage = () => {
   })
   useWhenEvents(
     ({ events, hasMore }) =>
-      hasMore || events.some((event) => event.namespace === namespace && event.timerId === timerId),
+      hasMore || events.some((event) => event["namespace"] === namespace && event["timerId"] === timerId),
     () => void refetch(),
     soonestMs,
   )

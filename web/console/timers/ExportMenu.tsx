@@ -1,7 +1,8 @@
 /** Exports every timer of a list, not only the rows that are shown. */
 import { ExportButton } from "../../kit/ExportButton.tsx"
 import type { Column } from "../../kit/exportRows.ts"
-import { call, type Timer, type TimerPage } from "../api.ts"
+import { call } from "../../kit/serviceCall.ts"
+import type { Timer, TimerPage } from "../api.ts"
 import type { SearchRequest } from "./search.ts"
 import { targetText } from "./targetText.ts"
 

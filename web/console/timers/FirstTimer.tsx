@@ -1,11 +1,11 @@
 /** What a new service shows: how to make the first timer. */
 import { CopyButton } from "../../kit/CopyButton.tsx"
+import { Link } from "../../kit/Link.tsx"
 import { Screen } from "../../kit/Screen.tsx"
+import { useMay, useSelf } from "../../kit/self.ts"
+import { serviceUrl } from "../../kit/serviceUrl.ts"
 import { curlText, membersOfObject } from "../copyAs.ts"
-import { Link } from "../Link.tsx"
 import { hrefOf } from "../location.ts"
-import { useMay, useSelf } from "../self.ts"
-import { serviceUrl } from "../serviceUrl.ts"
 
 const example = {
   namespace: "demo",

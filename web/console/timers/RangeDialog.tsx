@@ -4,9 +4,9 @@ import { Button } from "../../kit/Button.tsx"
 import { Dialog } from "../../kit/Dialog.tsx"
 import { Field } from "../../kit/Field.tsx"
 import { nowMs } from "../../kit/now.ts"
+import { changeParameters } from "../../kit/places.ts"
 import { clockText, daysToMonday, dayText, instantIn, laterDay } from "../../kit/times.ts"
 import { useZone } from "../../kit/zone.ts"
-import { changeParameters } from "../location.ts"
 import { spanText } from "./stripSpan.ts"
 
 export interface RangeDialogProps {

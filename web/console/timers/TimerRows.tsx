@@ -1,14 +1,14 @@
 /** The rows of a list of timers. Only the visible ones are drawn, so a long list stays fast. */
 import { useEffect } from "react"
 import { classes } from "../../kit/classes.ts"
+import { Link } from "../../kit/Link.tsx"
 import { Moment } from "../../kit/Moment.tsx"
 import { durationText } from "../../kit/times.ts"
+import { useRowWindow } from "../../kit/useRowWindow.ts"
 import type { Timer } from "../api.ts"
-import { Link } from "../Link.tsx"
 import { StateBadge } from "./StateBadge.tsx"
 import { targetText } from "./targetText.ts"
 import { timerHref } from "./timerHref.ts"
-import { useRowWindow } from "./useRowWindow.ts"
 import { rowKey } from "./useTimerPages.ts"
 
 export interface TimerRowsProps {
@@ -23,11 +23,11 @@ export interface TimerRowsProps {
   readonly onEnd: () => void
 }
 
-const heights = { wide: 44, narrow: 68 }
+const rowTerms = { heights: { wide: 44, narrow: 68 }, keyOf: rowKey, hrefOf: timerHref }
 const nearEnd = 20
 
 export const TimerRows = ({ timers, fresh, isOld = false, onEnd }: TimerRowsProps) => {
-  const { list, at, height, visible, offset } = useRowWindow(timers, heights, (_, leave) => ({
+  const { list, at, height, visible, offset } = useRowWindow(timers, rowTerms, (_, leave) => ({
     Escape: leave,
   }))
   const last = visible.at(-1)?.index ?? 0

@@ -1,7 +1,7 @@
 /** How many timers match a search. Rows never wait for it. */
 import type { CountTimersAnswer } from "@punctual/api/ListTimers"
 import { useQuery } from "@tanstack/react-query"
-import { call } from "../api.ts"
+import { call } from "../../kit/serviceCall.ts"
 import { needsNamespace, type SearchRequest } from "./search.ts"
 
 export type CountAnswer = typeof CountTimersAnswer.Encoded

@@ -1,8 +1,9 @@
 /** The pages of a list of timers, as far as the reader has scrolled. Rows never wait for counts. */
 import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query"
 import { useEffect, useMemo } from "react"
-import { call, type Timer, type TimerPage } from "../api.ts"
-import { useEventInterval, useWhenEvents } from "../events/useEvents.ts"
+import { call } from "../../kit/serviceCall.ts"
+import { useEventInterval, useWhenEvents } from "../../kit/useEvents.ts"
+import type { Timer, TimerPage } from "../api.ts"
 import type { SearchRequest } from "./search.ts"
 
 const rowsPerPage = 100

@@ -1,7 +1,0 @@
-import type { ComponentProps } from "react"
-import { followLink } from "./location.ts"
-
-/** A link to a page of the console. */
-export const Link = ({ href, ...rest }: ComponentProps<"a"> & { readonly href: string }) => (
-  <a href={href} onClick={followLink} {...rest} />
-)
