@@ -13,6 +13,7 @@ import { ServiceCalls } from "./calls/ServiceCalls.ts"
 import { startDemoTargets } from "./demo/demoTargets.ts"
 import { submitSamples } from "./demo/sampleCalls.ts"
 import { Execution } from "./execution/Execution.ts"
+import type { AgentHealth } from "./http/agentSite.ts"
 import { agentTopics } from "./messaging/agentRouting.ts"
 import { CallSignals } from "./orchestration/CallSignals.ts"
 import { CallWriter } from "./orchestration/CallWriter.ts"
@@ -60,6 +61,7 @@ export const startAgent = (parts: AgentParts): Effect.Effect<RunningAgent, Failu
     const services = yield* Layer.build(agentLayer(parts))
     const keys = Option.getOrUndefined(yield* Effect.serviceOption(KeyDirectory))
     const calls = yield* Effect.provide(ServiceCalls, services)
+    const outbox = yield* Effect.provide(OutboxDispatcher, services)
     const execution = Option.getOrUndefined(yield* Effect.provide(Effect.serviceOption(Execution), services))
     let door: AgentDoor | undefined
     const open = Effect.gen(function* () {
@@ -69,7 +71,7 @@ export const startAgent = (parts: AgentParts): Effect.Effect<RunningAgent, Failu
         openAgentDoor({
           configuration,
           ...(keys === undefined ? {} : { keys }),
-          health: { stalls: () => [], whyNotReady: () => [] },
+          health: healthOf(outbox),
           moreMetrics: Effect.provide(agentMetrics, services),
           ...(pages === undefined ? {} : { pages }),
           pollsChanges: modules.size < agentModules.length || configuration.store.kind === "postgres",
@@ -94,6 +96,20 @@ export const startAgent = (parts: AgentParts): Effect.Effect<RunningAgent, Failu
       })
     return { open, drain }
   })
+
+/** Longer than the longest pause of the outbox, and than a slow database needs for one look. */
+const stalledAfterMs = 60_000
+
+/** The outbox is the one part that every process of the agent has, and it needs the store and the broker. */
+const healthOf = (outbox: OutboxDispatcher["Service"]): AgentHealth => ({
+  stalls: () => {
+    const { idleMs } = outbox.health()
+    return idleMs < stalledAfterMs
+      ? []
+      : [`The loop outbox has made no progress for ${Math.floor(idleMs / 1_000)} s.`]
+  },
+  whyNotReady: () => outbox.health().troubles,
+})
 
 /** How often a drain looks whether calls are still being made. */
 const drainLookMs = 20

@@ -27,6 +27,13 @@ export interface DispatcherCounts {
   readonly dropped: number
 }
 
+export interface DispatcherHealth {
+  /** How long ago the dispatcher last looked for messages, or tried to. */
+  readonly idleMs: number
+  /** Why nothing can be published now. One sentence for each reason. */
+  readonly troubles: ReadonlyArray<string>
+}
+
 const defaultPollMs = 500
 const tenantsInTurn = 32
 const messagesTogether = 16
@@ -38,9 +45,10 @@ const longestDeferMs = 30_000
 /** After this many failures in a row the broker counts as away. */
 const failuresBeforePause = 8
 
-export class OutboxDispatcher extends Context.Service<OutboxDispatcher, { counts(): DispatcherCounts }>()(
-  "punctual/agent/OutboxDispatcher",
-) {
+export class OutboxDispatcher extends Context.Service<
+  OutboxDispatcher,
+  { counts(): DispatcherCounts; health(): DispatcherHealth }
+>()("punctual/agent/OutboxDispatcher") {
   static readonly layer = (
     options: DispatcherOptions = {},
   ): Layer.Layer<OutboxDispatcher, never, Bus | CallStore | CallSignals> =>
@@ -52,11 +60,12 @@ export class OutboxDispatcher extends Context.Service<OutboxDispatcher, { counts
           store: yield* CallStore,
           signals: yield* CallSignals,
           steps: yield* Steps,
+          clock: yield* Clock.Clock,
           fork: Effect.runForkWith(yield* Effect.context<Scope.Scope>()),
           options,
         })
         yield* Effect.forkScoped(dispatching.run)
-        return { counts: () => dispatching.counts }
+        return { counts: () => dispatching.counts, health: () => dispatching.health }
       }),
     )
 }
@@ -66,6 +75,7 @@ interface DispatcherParts {
   readonly store: CallStore["Service"]
   readonly signals: CallSignals["Service"]
   readonly steps: typeof Steps.Service
+  readonly clock: Clock.Clock
   readonly fork: (effect: Effect.Effect<unknown, never, Scope.Scope>) => unknown
   readonly options: DispatcherOptions
 }
@@ -79,11 +89,25 @@ class Dispatching {
   readonly #atOncePerTenant: number
   #turn = ""
   #failuresInRow = 0
+  #storeTrouble: string | undefined
+  #lookedNanos: bigint
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts
+    this.#lookedNanos = parts.clock.monotonicTimeNanosUnsafe()
     this.#atOnce = parts.options.callsAtOnce ?? 128
     this.#atOncePerTenant = parts.options.callsAtOncePerTenant ?? 16
+  }
+
+  get health(): DispatcherHealth {
+    const { bus, clock } = this.#parts
+    const brokerTrouble =
+      bus.whyWaiting() ??
+      (this.#failuresInRow >= failuresBeforePause ? "The message broker takes no messages." : undefined)
+    return {
+      idleMs: Number((clock.monotonicTimeNanosUnsafe() - this.#lookedNanos) / 1_000_000n),
+      troubles: [this.#storeTrouble, brokerTrouble].filter((trouble) => trouble !== undefined),
+    }
   }
 
   get run(): Effect.Effect<never> {
@@ -93,12 +117,14 @@ class Dispatching {
     return Effect.gen(function* () {
       for (;;) {
         messages.closeUnsafe()
-        const isMore = yield* Effect.catch(self.#round(), (error) =>
-          Effect.as(
+        self.#lookedNanos = self.#parts.clock.monotonicTimeNanosUnsafe()
+        const isMore = yield* Effect.catch(self.#round(), (error) => {
+          self.#storeTrouble = `The store does not answer: ${error.message}`
+          return Effect.as(
             Effect.logWarning(`the outbox cannot be read, so nothing is published: ${error.message}`),
             false,
-          ),
-        )
+          )
+        })
         if (!isMore) yield* Effect.timeoutOption(messages.await, pollMs)
         if (self.#failuresInRow >= failuresBeforePause) yield* Effect.sleep(self.#pauseMs)
       }
@@ -121,6 +147,7 @@ class Dispatching {
         tenants: tenantsInTurn,
         callsPerTenant: 4 * self.#atOncePerTenant,
       })
+      self.#storeTrouble = undefined
       const hasBegunLater = self.#turn !== ""
       self.#turn = lastTenant ?? ""
       for (const key of keys) self.#start(key)

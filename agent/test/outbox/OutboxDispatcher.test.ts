@@ -14,7 +14,11 @@ type Publish = Bus["Service"]["publish"]
 
 const withDispatcher = async (
   publish: Publish,
-  body: (store: CallStore["Service"], counts: OutboxDispatcher["Service"]["counts"]) => Promise<void>,
+  body: (
+    store: CallStore["Service"],
+    counts: OutboxDispatcher["Service"]["counts"],
+    health: OutboxDispatcher["Service"]["health"],
+  ) => Promise<void>,
 ): Promise<void> => {
   const place = await sqliteCalls.fresh()
   const bus = Layer.succeed(Bus, {
@@ -30,8 +34,8 @@ const withDispatcher = async (
   )
   try {
     await Effect.runPromise(
-      Effect.flatMap(Effect.all([CallStore, OutboxDispatcher]), ([store, { counts }]) =>
-        Effect.promise(() => body(store, counts)),
+      Effect.flatMap(Effect.all([CallStore, OutboxDispatcher]), ([store, { counts, health }]) =>
+        Effect.promise(() => body(store, counts, health)),
       ).pipe(Effect.provide(layer), Effect.provide(Logger.layer([]))),
     )
   } finally {
@@ -123,6 +127,25 @@ test("a tenant whose messages hang does not stop the others", async () => {
       await submit(store, "call-1", ["A"], "small")
       await untilPublished(counts, 1)
       expect(sent).toEqual(["small"])
+    },
+  )
+})
+
+test("the health says that the broker takes nothing, until it does again", async () => {
+  let isAway = true
+  await withDispatcher(
+    (envelopes) =>
+      isAway
+        ? Effect.fail(new PublishError({ message: "away", isPermanent: false }))
+        : Effect.succeed(envelopes.map(() => published)),
+    async (store, counts, health) => {
+      expect(health().troubles).toEqual([])
+      await Promise.all(Array.from({ length: 10 }, (_, at) => submit(store, `call-${at}`, ["A"])))
+      await eventually("the broker counts as away", () => health().troubles.length > 0 || undefined)
+      expect(health().troubles).toEqual(["The message broker takes no messages."])
+      isAway = false
+      await untilPublished(counts, 10)
+      expect(health().troubles).toEqual([])
     },
   )
 })
