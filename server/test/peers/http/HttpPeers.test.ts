@@ -485,6 +485,6 @@ describe("the receiving node", () => {
           expect(far.nudges).toBe(0)
         }),
       {},
-      here(100),
+      here(2_000),
     ))
 })
