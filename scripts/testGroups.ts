@@ -33,6 +33,8 @@ export const serverStarters: ReadonlyArray<string> = [
 
 /** Suites that start no program, but that would take half of the minute of the fast group: over real files, or long runs. */
 export const longSuites: ReadonlyArray<string> = [
+  "agent/test/demo/demo.test.ts",
+  "agent/test/outbox/OutboxDispatcher.test.ts",
   "agent/test/life.test.ts",
   "agent/test/steps.test.ts",
   "agent/test/stores/SqliteCallStore.test.ts",
@@ -52,6 +54,7 @@ export const longSuites: ReadonlyArray<string> = [
   "server/test/engine/EngineEgress.test.ts",
   "server/test/engine/EngineFaults.test.ts",
   "server/test/engine/census/estimates.test.ts",
+  "server/test/http/RequestBody.test.ts",
   "server/test/http/cluster.test.ts",
   "server/test/inprocess/Punctual.test.ts",
   "server/test/stores/sqlite/Reader.test.ts",
