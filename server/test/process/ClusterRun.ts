@@ -21,10 +21,9 @@ export interface Drain {
   readonly tookMs: number
 }
 
-/** No due timer waits longer than this after a fault, on a loaded machine too. */
-const livelyAfterMs = 30_000
-/** Few enough that three nodes and their database answer all of it on a loaded machine with two cores. */
-const perSecond = 80
+/** No due timer waits longer than this after a fault. */
+const livelyAfterMs = 10_000
+const perSecond = 200
 
 export class ClusterRun implements AsyncDisposable {
   readonly cluster: ClusterHarness

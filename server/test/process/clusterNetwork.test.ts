@@ -4,11 +4,8 @@ import { expect, test } from "bun:test"
 import { describePostgres } from "../../testkit/PostgresBinaries.ts"
 import { ClusterRun } from "./ClusterRun.ts"
 
-/**
- * In each direction. A call and its answer take twice as long. A renewal with its announcement takes twice that. A loaded
- * machine adds its own slowness, and a node asks again for 2 s only.
- */
-const slownessMs = 120
+/** In each direction. A call and its answer take twice as long. A renewal with its announcement takes twice that. */
+const slownessMs = 250
 
 describePostgres("installed", "a bad connection to the database", () => {
   test("that is slow costs its node no shard, and creates only take longer", async () => {
