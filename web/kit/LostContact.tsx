@@ -13,17 +13,17 @@ const againMs = 2_000
 export const LostContact = () => {
   const contact = useContact()
   const queries = useQueryClient()
-  const isLost = contact !== "answers"
+  const isLost = contact === "lost" || contact === "starting"
   const isLoaded = useSelf() !== undefined
   // A page that the reader has paused asks nothing else.
   useQuery({
     queryKey: ["contact"],
     queryFn: ({ signal }) => call<Self>(selfCall, {}, signal),
-    enabled: isLost,
+    enabled: contact !== "answers",
     refetchInterval: againMs,
     retry: false,
   })
-  // What could not be loaded in the meantime is loaded now.
+  // What could not be loaded in the meantime is loaded now. If only one call fails, loading it again would fail, too.
   useEffect(() => {
     if (!isLost) void queries.refetchQueries({ predicate: ({ state }) => state.status === "error" })
   }, [isLost, queries])

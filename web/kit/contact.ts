@@ -4,15 +4,18 @@
  */
 import { useSyncExternalStore } from "react"
 
-/** `starting`: the service answers, but it cannot do its work yet, or no longer. */
-export type Contact = "answers" | "lost" | "starting"
+/**
+ * `doubtful`: one call got no answer, so the page asks whether the service answers at all. `starting`: the service
+ * answers, but it cannot do its work yet, or no longer.
+ */
+export type Contact = "answers" | "doubtful" | "lost" | "starting"
 
 let contact: Contact = "answers"
 const listeners = new Set<() => void>()
 
-/** An error of the service is an answer, too. */
+/** An error of the service is an answer, too. A doubt adds nothing to what is known already. */
 export const noteContact = (next: Contact): void => {
-  if (next === contact) return
+  if (next === contact || (next === "doubtful" && contact !== "answers")) return
   contact = next
   for (const listener of listeners) listener()
 }

@@ -107,7 +107,7 @@ export const isNotReady = (error: unknown): boolean =>
 /** Undefined if the answer says nothing about the service as a whole. */
 const contactOf = (path: string, answered: string | ApiProblem): Contact | undefined => {
   if (typeof answered === "string") return "answers"
-  if (answered.code === unreachable) return "lost"
+  if (answered.code === unreachable) return path === selfCall ? "lost" : "doubtful"
   if (!isNotReady(answered)) return "answers"
   return path === selfCall ? "starting" : undefined
 }

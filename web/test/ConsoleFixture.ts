@@ -28,6 +28,10 @@ export const withConsole = (
 export const lostContact = (page: Page): Locator =>
   page.locator(".toasts").getByText("The service cannot be reached.")
 
+/** Stops live updates, so that the page loads something again only if the reader asks for it. */
+export const stopLiveUpdates = (page: Page): Promise<void> =>
+  page.getByRole("button", { name: "Live", exact: true }).click()
+
 /** Opens a page of the console, such as `timers?q=state:dead`. */
 export const openConsole = (
   browser: Browser,

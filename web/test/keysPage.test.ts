@@ -3,7 +3,7 @@ import { expect, setDefaultTimeout, test } from "bun:test"
 import type { Page } from "playwright-core"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
 import { eventually } from "../../server/testkit/eventually.ts"
-import { openConsole, phone, withConsole } from "./ConsoleFixture.ts"
+import { openConsole, phone, stopLiveUpdates, withConsole } from "./ConsoleFixture.ts"
 import { signInWith, withKeyedConsole, withoutUnauthorized } from "./KeyedConsole.ts"
 
 setDefaultTimeout(60_000)
@@ -182,6 +182,7 @@ describeBrowser("the page Keys", (browser) => {
     withConsole({}, async (service) => {
       await using opened = await openConsole(browser(), service, "keys")
       const { page } = opened
+      await stopLiveUpdates(page)
       await page.route("**/keys/list", (route) =>
         route.fulfill({ status: 500, json: { code: "internal", detail: "The service failed." } }),
       )

@@ -4,7 +4,7 @@ import type { Page } from "playwright-core"
 import type { RunningService } from "../../server/test/http/ServiceFixture.ts"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
 import { eventually } from "../../server/testkit/eventually.ts"
-import { openConsole, phone, withConsole } from "./ConsoleFixture.ts"
+import { openConsole, phone, stopLiveUpdates, withConsole } from "./ConsoleFixture.ts"
 import { typeInto, untilFocused, untilNoDialog } from "./focused.ts"
 import { withKeyedConsole } from "./KeyedConsole.ts"
 import { openAs } from "./openAs.ts"
@@ -171,6 +171,7 @@ describeBrowser("the list of namespaces", (browser) => {
       const { page } = opened
       await page.getByRole("heading", { name: "There is no namespace yet" }).waitFor()
       expect(await opened.troubles()).toEqual([])
+      await stopLiveUpdates(page)
       await page.route("**/namespaces/list", (route) =>
         route.fulfill({ status: 500, json: { code: "internal", detail: "The store has failed." } }),
       )

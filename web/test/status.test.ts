@@ -8,7 +8,7 @@ import type { Delivery } from "../../server/src/ports/Deliverer.ts"
 import type { RunningService } from "../../server/test/http/ServiceFixture.ts"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
 import { eventually } from "../../server/testkit/eventually.ts"
-import { openConsole, withConsole } from "./ConsoleFixture.ts"
+import { openConsole, stopLiveUpdates, withConsole } from "./ConsoleFixture.ts"
 import { withKeyedConsole } from "./KeyedConsole.ts"
 import { openAs } from "./openAs.ts"
 
@@ -171,6 +171,7 @@ describeBrowser("the status", (browser) => {
     withConsole({}, async (service) => {
       await using opened = await openConsole(browser(), service, "timers")
       const { page } = opened
+      await stopLiveUpdates(page)
       await page.route("**/api/v1/cluster", (route) =>
         route.fulfill({ status: 500, json: { code: "internal", detail: "The store has failed." } }),
       )
