@@ -61,8 +61,9 @@ export const CreateKey = Schema.Struct({
   namespaces: Schema.optionalKey(KeyNamespaces),
   ...expiry,
 })
+  .annotate(object)
   .check(exactlyOneOf("role", "actions"), atMostOneOf("expiresAt", "expiresIn"))
-  .annotate({ ...object, identifier: "CreateKey" })
+  .annotate({ identifier: "CreateKey" })
 export type CreateKey = typeof CreateKey.Type
 
 export const keyStates = ["active", "expired", "revoked", "unconfirmed", "unreadable"] as const
@@ -169,8 +170,9 @@ export const ConfirmKeys = Schema.Struct({
     Schema.Literal(true).annotate({ message: "must be true", description: "Confirm all keys." }),
   ),
 })
+  .annotate(object)
   .check(exactlyOneOf("id", "all"))
-  .annotate({ ...object, identifier: "ConfirmKeys" })
+  .annotate({ identifier: "ConfirmKeys" })
 export type ConfirmKeys = typeof ConfirmKeys.Type
 
 export const ConfirmKeysAnswer = Schema.Struct({

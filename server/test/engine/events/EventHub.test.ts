@@ -92,7 +92,7 @@ class Reading implements Disposable {
         this.#nodes.tick()
         return JSON.stringify(this.shown) === JSON.stringify(wanted) || undefined
       },
-      3_000,
+      30_000,
     )
   }
 
