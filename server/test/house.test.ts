@@ -313,6 +313,20 @@ const rules: ReadonlyArray<Rule> = [
     },
   },
   {
+    law: "the thread of a store starts fast: it does not load Effect",
+    broken: () => {
+      const sorter = new GroupSorter()
+      const threads = product.filter(({ path }) => path.endsWith("/worker.ts"))
+      expect(threads.length).toBeGreaterThan(1)
+      const reached = new Set(threads.flatMap(({ path }) => sorter.filesReachedBy(path)))
+      const loadsEffect = ({ path, text }: Source) =>
+        importsOf(path, text).some(({ from, isType }) => !isType && /^effect($|\/)/.test(from))
+      return product
+        .filter((source) => reached.has(source.path) && loadsEffect(source))
+        .map(({ path }) => path)
+    },
+  },
+  {
     law: "every listed server starter can start programs",
     broken: () => {
       const sorter = new GroupSorter()

@@ -81,12 +81,6 @@ export interface DueQuery {
   readonly except?: ReadonlyArray<string>
 }
 
-/**
- * A page of due timers ends when its payloads and texts have this many bytes. Without this limit a page of large timers
- * would hold the engine's thread for seconds, and take hundreds of megabytes.
- */
-export const duePageBytes = 2 * 1024 * 1024
-
 export interface DuePage {
   readonly timers: ReadonlyArray<Timer>
   /** The query matches no timer beyond this page. If false, there may be more. */

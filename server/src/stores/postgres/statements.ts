@@ -1,7 +1,7 @@
 // Statements by name, so that a test can check the query plan of each. Commits are in functions.sql, looks in looks.ts,
 // scans in scans.ts.
 
-import { duePageBytes } from "../../ports/TimerStore.ts"
+import { duePageBytes } from "../../ports/duePageBytes.ts"
 import { functionNamed, noteUseSql } from "./functions.ts"
 import { keyColumns, lifeColumns, timerColumns } from "./rows.ts"
 

@@ -6,15 +6,15 @@ import type { Buckets } from "../../domain/bucketOf.ts"
 import { emptyTally, type Known, type Tally } from "../../domain/Decision.ts"
 import type { TimerKey } from "../../domain/Timer.ts"
 import type { NamedLife } from "../../domain/WriteItem.ts"
+import { duePageBytes } from "../../ports/duePageBytes.ts"
 import type { Look, Scan, ScannedHead } from "../../ports/ShardStorage.ts"
-import {
-  type Counted,
-  type CountedBuckets,
-  type CountQuery,
-  type DueQuery,
-  duePageBytes,
-  type HistogramQuery,
-  type ListQuery,
+import type {
+  Counted,
+  CountedBuckets,
+  CountQuery,
+  DueQuery,
+  HistogramQuery,
+  ListQuery,
 } from "../../ports/TimerStore.ts"
 import { CountWalk } from "../CountWalk.ts"
 import { HistogramWalk } from "../HistogramWalk.ts"
