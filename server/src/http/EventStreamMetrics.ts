@@ -32,11 +32,13 @@ export const eventStreamMetrics = (context: Context.Context<never>): EventStream
       ["total", "caller"],
     ),
     sent: (items) => {
+      let events = 0
       for (const item of items) {
-        if (item.kind === "event") sent(1)
+        if (item.kind === "event") events++
         else if (item.kind === "gap") gaps(1)
         else if (item.kind === "skipped") for (const count of Object.values(item.counts)) skipped(count)
       }
+      if (events > 0) sent(events)
     },
   }
 }

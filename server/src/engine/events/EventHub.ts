@@ -56,16 +56,17 @@ export class EventHub {
   readonly #parts: EventHubParts
   readonly #readers = new Set<Attached>()
   readonly #sources = new Map<string, FollowedSource>()
+  #opened = 0
 
   constructor(parts: EventHubParts) {
     this.#parts = parts
   }
 
   /** `resume`: the position of an earlier reader. If the text is not a position, events may be missing. */
-  open(options: EventReaderOptions, resume: string | undefined): OpenEventReader {
+  open(options: Omit<EventReaderOptions, "phaseMs">, resume: string | undefined): OpenEventReader {
     const { feed } = this.#parts
     feed.hear()
-    const reader = new EventReader(options)
+    const reader = new EventReader({ ...options, phaseMs: phaseMsOf(this.#opened++) })
     const position = resume === undefined ? undefined : (positionOf(resume) ?? new Map<string, number>())
     const attached: Attached = {
       reader,
@@ -211,6 +212,13 @@ export class EventHub {
       .sort()
   }
 }
+
+/**
+ * If many events happen, a reader gets its share at the beginning of its second. If all seconds began together, the texts
+ * of all readers would be made together, and timers would wait for them. Open pages also list timers when events arrive.
+ * Multiples of this number fill a second evenly, however many readers there are.
+ */
+const phaseMsOf = (opened: number): number => (opened * 618) % 1_000
 
 /** An address may belong to another node later. */
 const nameOf = ({ node, address }: PeerNode): string => `${node} ${address}`

@@ -29,6 +29,8 @@ export interface EventReaderOptions {
   readonly wants: (event: TimerEvent) => boolean
   /** There is something to take. */
   readonly onReady: () => void
+  /** How long before a full second the seconds of this reader begin. */
+  readonly phaseMs?: number
   readonly limits?: EventReaderLimits
 }
 
@@ -69,7 +71,7 @@ export class EventReader {
   offer(feed: string, number: number, event: TimerEvent, heardAtMs: number): void {
     this.#position.set(feed, number)
     if (!this.#options.wants(event)) return
-    const second = Math.floor(heardAtMs / 1_000)
+    const second = this.#secondOf(heardAtMs)
     if (second !== this.#second) {
       this.#second = second
       this.#given = 0
@@ -100,7 +102,7 @@ export class EventReader {
 
   /** Called several times a second. Counts of a second go out when it is over. */
   tick(nowMs: number): void {
-    if (this.#skipped !== undefined && Math.floor(nowMs / 1_000) !== this.#second) this.#options.onReady()
+    if (this.#skipped !== undefined && this.#secondOf(nowMs) !== this.#second) this.#options.onReady()
   }
 
   /**
@@ -116,12 +118,16 @@ export class EventReader {
     this.#hasGap = false
     this.#missing = undefined
     items.push(...this.#events.splice(0, limit))
-    const isOver = Math.floor(nowMs / 1_000) !== this.#second
+    const isOver = this.#secondOf(nowMs) !== this.#second
     if (this.#skipped !== undefined && isOver && this.#events.length === 0) {
       items.push({ kind: "skipped", counts: this.#skipped, position: positionText(this.#position) })
       this.#skipped = undefined
     }
     return items
+  }
+
+  #secondOf(monotonicMs: number): number {
+    return Math.floor((monotonicMs + (this.#options.phaseMs ?? 0)) / 1_000)
   }
 }
 

@@ -74,11 +74,15 @@ class Reading implements Disposable {
   }
 
   get shown(): ReadonlyArray<string> {
-    this.all.push(...this.#open.reader.take(1_000, this.#nodes.nowMs))
+    this.all.push(...this.taken)
     return this.all.map((item) => {
       if (item.kind === "event") return item.event.timerId
       return item.kind === "nodes" ? `missing ${item.missing.join(" ")}`.trim() : item.kind
     })
+  }
+
+  get taken(): ReadonlyArray<ReaderItem> {
+    return this.#open.reader.take(1_000, this.#nodes.nowMs)
   }
 
   get position(): string | undefined {
@@ -106,6 +110,26 @@ class Reading implements Disposable {
 }
 
 describe("a node with readers", () => {
+  test("does not give all of them their share of a busy second at the same time", () => {
+    const nodes = new Nodes(["a"])
+    const readings = Array.from({ length: 10 }, () => nodes.open("a"))
+    const tenths = readings.map(() => new Set<number>())
+    for (; nodes.nowMs < 3_000; nodes.nowMs += 100) {
+      for (let event = 0; event < 100; event++) nodes.starts("a", "busy")
+      for (const [place, { taken }] of readings.entries()) {
+        if (taken.some(({ kind }) => kind === "event")) tenths[place]?.add(nodes.nowMs)
+      }
+    }
+    for (let nowMs = 1_000; nowMs < 2_000; nowMs += 100) {
+      expect(tenths.filter((of) => of.has(nowMs)).length).toBeLessThanOrEqual(2)
+    }
+    // Each gets it once a second.
+    expect(tenths.map((of) => [...of].filter((ms) => ms >= 1_000 && ms < 2_000).length)).toEqual(
+      readings.map(() => 1),
+    )
+    for (const reading of readings) reading.close()
+  })
+
   test("gives them the events of all nodes, and asks nobody before the first and after the last", async () => {
     const nodes = new Nodes(["a", "b", "c"])
     expect([...nodes.feeds.values()].map(({ isHeard }) => isHeard)).toEqual([false, false, false])
