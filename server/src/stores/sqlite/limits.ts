@@ -1,7 +1,9 @@
 // The limits of one write to the SQLite store. Only one write runs at a time: the writer executes them one after the
 // other anyway, and writes that wait longer share a larger commit.
 export const limits = {
-  batchItems: 1_000,
+  // Keys are random, so each write changes its own page of an index. In a commit twice as large, more writes share a page:
+  // in a burst an outcome costs a tenth less. Packing so many takes about 3 ms of the engine's thread.
+  batchItems: 2_000,
   batchBytes: 4 << 20,
   itemBytes: 1 << 20,
   concurrentWrites: 1,
