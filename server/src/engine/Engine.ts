@@ -1,6 +1,6 @@
 // Assembles the engine, and defines what the rest of the service sees of it: its health, its metrics and its stop.
 // ARCHITECTURE.md describes how one timer passes through the stages that are wired here.
-import { Clock, Context, Effect, type Exit, Fiber, Layer, Option, Random } from "effect"
+import { Clock, Context, Effect, Exit, Fiber, Layer, Option, Random } from "effect"
 import type { PutAnswer } from "../domain/WriteItem.ts"
 import { Alarm, type AlarmService } from "../ports/Alarm.ts"
 import { CensusCounts } from "../ports/CensusCounts.ts"
@@ -273,6 +273,11 @@ const makeDispatcher = Effect.fnUntraced(function* (
   const { options, deliverers, directory, wall, clock, metrics, events, activity, runFork } = parts
   const flights = new Set<Fiber.Fiber<unknown>>()
   const run = <A>(effect: Effect.Effect<A>, onExit: (exit: Exit.Exit<A>) => void): (() => void) => {
+    // An attempt that has ended needs no fiber. An exit of this effect has its type.
+    if (Exit.isExit(effect)) {
+      onExit(effect as Exit.Exit<A>)
+      return () => {}
+    }
     const fiber = runFork(effect)
     flights.add(fiber)
     fiber.addObserver((exit) => {

@@ -37,6 +37,11 @@ export interface Deliverer {
    * request over. Lateness counts up to this moment. If the deliverer does not call it, the attempt sent nothing.
    */
   deliver(fire: Fire, onSent?: () => void): Effect.Effect<Delivery>
+  /**
+   * The same, but the attempt begins within this call. For attempts that often end within it: such an attempt is an exit,
+   * and needs no fiber. The caller must run the effect once, at once.
+   */
+  begin?(fire: Fire, onSent: () => void): Effect.Effect<Delivery>
   /** The host by which, together with the namespace, in-flight limits and breakers are counted. */
   hostOf(target: Target): string
   /**

@@ -53,8 +53,8 @@ export const mutations: ReadonlyArray<Mutation> = [
   {
     name: "a _dead timer is sent only if its timer is dead",
     file: "engine/dispatch/attemptOf.ts",
-    search: "death === undefined ? delivery : confirmed(timer, delivery, () => home.mayStart())",
-    replacement: "delivery",
+    search: "confirmed(timer, deliverer.deliver(fire, onSent), () => home.mayStart())",
+    replacement: "deliverer.deliver(fire, onSent)",
   },
   {
     name: "the counter in the claim",

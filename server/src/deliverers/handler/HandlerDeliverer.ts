@@ -1,7 +1,7 @@
 // Delivers a timer to a function of this process, for programs with Punctual inside them, and for tests and benchmarks
 // without a network. If the handler returns, the timer is delivered. If it throws, the retry policy decides.
 import { formatDuration } from "@punctual/api/DurationMs"
-import { Cause, Effect } from "effect"
+import { Cause, Effect, Exit } from "effect"
 import { timeoutTexts } from "../../domain/errorClassOf.ts"
 import type { Deliverer, Delivery, Fire, NextTime } from "../../ports/Deliverer.ts"
 
@@ -28,16 +28,17 @@ export const makeHandlerDeliverer = (options?: { readonly timeoutMs?: number }):
   const timeoutMs = options?.timeoutMs ?? 15_000
   const handlers = new Map<string, Handler>()
   const listeners: Array<() => void> = []
+  const begin = (fire: Fire, onSent?: () => void): Effect.Effect<Delivery> => {
+    onSent?.()
+    return call(handlers.get(fire.namespace), fire, timeoutMs)
+  }
   return {
     on: (namespace, handler) => {
       handlers.set(namespace, handler)
       for (const listener of listeners) listener()
     },
-    deliver: (fire, onSent) =>
-      Effect.suspend(() => {
-        onSent?.()
-        return call(handlers.get(fire.namespace), fire, timeoutMs)
-      }),
+    deliver: (fire, onSent) => Effect.suspend(() => begin(fire, onSent)),
+    begin,
     hostOf: () => "handler",
     presence: {
       isThere: (namespace) => handlers.has(namespace),
@@ -60,9 +61,9 @@ const call = (handler: Handler | undefined, fire: Fire, timeoutMs: number): Effe
     if (said instanceof Promise) {
       return bounded(Effect.tryPromise({ try: () => said, catch: (error) => error }), timeoutMs)
     }
-    return Effect.isEffect(said) ? bounded(said, timeoutMs) : Effect.succeed(deliveryOf(said))
+    return Effect.isEffect(said) ? bounded(said, timeoutMs) : Exit.succeed(deliveryOf(said))
   } catch (error) {
-    return Effect.succeed(failed(error))
+    return Exit.succeed(failed(error))
   }
 }
 
@@ -89,12 +90,12 @@ const deliveryOf = (said: void | Said | Delivery): Delivery => {
 }
 
 const done: Delivery = { kind: "delivered" }
-const delivered = Effect.succeed(done)
+const delivered = Exit.succeed(done)
 
 const retry = (error: string, isHostFailure: boolean): Delivery => ({ kind: "retry", error, isHostFailure })
 
 /** Timers wait for a handler. This is for an attempt that starts without one. */
-const missing = Effect.succeed(retry("no handler is registered for the namespace", true))
+const missing = Exit.succeed(retry("no handler is registered for the namespace", true))
 
 /** An error for one timer says nothing about the next timer, so the breaker does not count it. */
 const failed = (error: unknown): Delivery => {

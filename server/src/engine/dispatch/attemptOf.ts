@@ -16,8 +16,9 @@ export const attemptOf = (
   const { target, death } = timer.spec
   const deliverer = deliverers.get(target.type)
   if (deliverer === undefined) return Exit.succeed(noDeliverer(target.type))
-  const delivery = deliverer.deliver(fireOf(flight), onSent)
-  return death === undefined ? delivery : confirmed(timer, delivery, () => home.mayStart())
+  const fire = fireOf(flight)
+  if (death !== undefined) return confirmed(timer, deliverer.deliver(fire, onSent), () => home.mayStart())
+  return deliverer.begin?.(fire, onSent) ?? deliverer.deliver(fire, onSent)
 }
 
 /** Lateness counts up to this moment. Only the first request of an arming counts. */
