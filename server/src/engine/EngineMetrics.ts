@@ -156,6 +156,7 @@ const byForwarded = labelled(["answered", "inserted", "refused", "unknown"], "re
 
 export class EngineMetrics {
   readonly #context: Context.Context<never>
+  readonly #settled = new Map<SettledOutcome, number>()
 
   private constructor(context: Context.Context<never>) {
     this.#context = context
@@ -180,9 +181,18 @@ export class EngineMetrics {
     byOutcome.abandoned.updateUnsafe(1, this.#context)
   }
 
+  /** Counts an attempt. `flush` must follow. */
   settled(outcome: SettledOutcome): void {
-    schedulesProcessed.updateUnsafe(1, this.#context)
-    byOutcome[outcome].updateUnsafe(1, this.#context)
+    this.#settled.set(outcome, (this.#settled.get(outcome) ?? 0) + 1)
+  }
+
+  /** Passes on what was counted. One update of a metric takes as long as counting ten attempts. */
+  flush(): void {
+    for (const [outcome, attempts] of this.#settled) {
+      schedulesProcessed.updateUnsafe(attempts, this.#context)
+      byOutcome[outcome].updateUnsafe(attempts, this.#context)
+    }
+    this.#settled.clear()
   }
 
   forwarded(result: ForwardedResult): void {

@@ -5,6 +5,8 @@ export class CountTable {
   readonly #columns: number
   readonly #namesMax: number
   readonly #rows = new Map<string, Array<number>>()
+  #lastName: string | undefined
+  #lastRow: Array<number> = []
 
   constructor(columns: number, namesMax: number) {
     this.#columns = columns
@@ -16,8 +18,12 @@ export class CountTable {
   }
 
   count(name: string, column: number): void {
-    const row = this.#rowOf(name)
-    row[column] = (row[column] ?? 0) + 1
+    // Many events in a row have the same name.
+    if (name !== this.#lastName) {
+      this.#lastRow = this.#rowOf(name)
+      this.#lastName = name
+    }
+    this.#lastRow[column] = (this.#lastRow[column] ?? 0) + 1
   }
 
   add({ names, counts }: ActivityRows): void {

@@ -376,6 +376,7 @@ export class WriteQueue {
 
   /** Must be called after writes were removed. */
   #noteRoom(): void {
+    this.#metrics.flush()
     if (!this.isFull) this.#room.openUnsafe()
     if (this.#queuedItems === 0) this.#idle.openUnsafe()
   }
