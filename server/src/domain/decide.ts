@@ -213,6 +213,10 @@ export const decideOutcome = (outcome: Outcome, { pending, last }: Known): Decis
     return { answer: answerIfSettledBefore(outcome, pending, last) }
   }
   const { then } = outcome
+  if (then.to === "delivered") {
+    const finished = deliveredLife(pending, outcome, then.latenessMs)
+    return { answer: settled, pending: null, finished, tally: oneDelivered }
+  }
   const ended = { ...pending, ...attemptsAfter(pending, outcome) }
   switch (then.to) {
     case "retry": {
@@ -224,13 +228,6 @@ export const decideOutcome = (outcome: Outcome, { pending, last }: Known): Decis
       const next: Timer = { ...pending, revision: revision + 1, fireAt: then.fireAt, updatedAt: outcome.at }
       return { answer: { result: "settled", next }, pending: next }
     }
-    case "delivered":
-      return {
-        answer: { result: "settled" },
-        pending: null,
-        finished: deliveredLife(ended, outcome.at, then.latenessMs),
-        tally: { delivered: 1 },
-      }
     case "rearmed": {
       // The attempt log belongs to the arming that ends here.
       const { firstAttemptAt: _, askedAt: __, attemptLog: ___, ...kept } = pending
@@ -248,7 +245,7 @@ export const decideOutcome = (outcome: Outcome, { pending, last }: Known): Decis
         answer: { result: "settled", next },
         pending: next,
         payloadChanged: then.payload !== undefined,
-        finished: deliveredLife(ended, outcome.at, then.latenessMs),
+        finished: deliveredLife(pending, outcome, then.latenessMs),
         tally: { delivered: 1, rearmed: 1 },
       }
     }
@@ -268,6 +265,10 @@ export const decideOutcome = (outcome: Outcome, { pending, last }: Known): Decis
       }
   }
 }
+
+/** Nearly every outcome gets this answer and this tally, so they are made once. */
+const settled: OutcomeAnswer = { result: "settled" }
+const oneDelivered = { delivered: 1 }
 
 /** `prior` is the history entry of the same key and fireId, if there is one. */
 export const decideRecord = (record: LateRecord, prior: FinishedLife | undefined): Decision<RecordAnswer> => {
@@ -370,9 +371,17 @@ export const withoutPayload = (life: FinishedLife): FinishedLife => {
 const cancelledLife = (timer: Timer, finishedAt: number): FinishedLife =>
   withoutPayload(endOfLife(timer, "cancelled", finishedAt))
 
-const deliveredLife = (timer: Timer, finishedAt: number, latenessMs: number): FinishedLife => {
-  const life = bareLife(timer, "delivered", finishedAt)
+const deliveredLife = (
+  timer: Timer,
+  { attempt, at, attemptLog }: Outcome,
+  latenessMs: number,
+): FinishedLife => {
+  const life = bareLife(timer, "delivered", at)
   life.latenessMs = latenessMs
+  if (attemptLog !== undefined && attemptLog.length > 0) {
+    life.attempts = attempt
+    life.attemptLog = attemptLog
+  }
   return life
 }
 

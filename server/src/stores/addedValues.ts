@@ -18,8 +18,15 @@ const fields: ReadonlyArray<TimerField> = addedFields
 /** The columns of the added fields, in the order of their values. */
 export const addedColumns: ReadonlyArray<string> = fields.map(({ column }) => column)
 
-/** One value for each added field. */
-export const addedValues = (row: AddedTerms): ReadonlyArray<StoredValue> => getters.map((get) => get(row))
+/** One value for each added field. Most rows have none of them. */
+export const addedValues = (row: AddedTerms): ReadonlyArray<StoredValue> => {
+  for (let index = 0; index < getters.length; index++) {
+    if (addedValue(row, index) !== null) return getters.map((get) => get(row))
+  }
+  return nothingAdded
+}
+
+const nothingAdded: ReadonlyArray<StoredValue> = fields.map(() => null)
 
 /** The value of the added field with this index. */
 export const addedValue = (row: AddedTerms, index: number): StoredValue => getters[index]?.(row) ?? null

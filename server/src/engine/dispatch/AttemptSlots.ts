@@ -50,16 +50,15 @@ export class AttemptSlots {
     const { silentAfterMs } = host
     const silentAtMs =
       silentAfterMs === Number.POSITIVE_INFINITY ? silentAfterMs : this.#nowMs() + silentAfterMs
-    return this.#slots.take(slotClass, namespace.slots, silentAtMs, () => {
-      host.silentInFlight++
-    })
+    return this.#slots.take(slotClass, namespace.slots, silentAtMs, host.onSilent)
   }
 
   release(namespace: NamespaceQueue, host: HostQueue, slot: Slot, evidence: HostEvidence): void {
     this.#slots.release(slot)
     if (slot.isSilent) host.silentInFlight--
     if (evidence === "nothing") return
-    const isSilent = slot.isSilent || this.#nowMs() >= slot.silentAtMs
+    const { silentAtMs } = slot
+    const isSilent = slot.isSilent || (silentAtMs !== Number.POSITIVE_INFINITY && this.#nowMs() >= silentAtMs)
     const standing = isSilent ? "silent" : standingAfter(evidence, host.lastStanding)
     if (standing === "answers") namespace.isKnown = true
     if (standing === host.lastStanding) return

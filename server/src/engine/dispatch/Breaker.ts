@@ -57,8 +57,8 @@ export class Breaker {
   }
 
   /** An attempt ended. If the probe ended without a call to the host, the next attempt is the probe. */
-  ended(evidence: HostEvidence, isProbe: boolean, nowMs: number): void {
-    if (evidence === "failed" || evidence === "timedOut") this.#failed(nowMs)
+  ended(evidence: HostEvidence, isProbe: boolean, monotonicMs: () => number): void {
+    if (evidence === "failed" || evidence === "timedOut") this.#failed(monotonicMs())
     else if (evidence === "answered") this.succeeded()
     else if (isProbe) this.#isProbing = false
   }

@@ -45,6 +45,11 @@ export class HostQueue {
     return this.silentInFlight > 0 ? "silent" : this.lastStanding
   }
 
+  /** One of its attempts has become silent. */
+  readonly onSilent = (): void => {
+    this.silentInFlight++
+  }
+
   /** Whether the deliverer cannot deliver to the namespace now. `nowMs` is the wall clock. */
   isAbsent(nowMs: number): boolean {
     this.#absentSinceMs = this.isThere() ? undefined : (this.#absentSinceMs ?? nowMs)

@@ -305,7 +305,7 @@ export class Dispatcher {
       const wasSent = flight.sentAt !== undefined
       const evidence = hostEvidenceOf(delivery, wasSent)
       this.#slots.release(namespace, host, slot, evidence)
-      host.breaker.ended(evidence, isProbe, this.#monotonicMs())
+      host.breaker.ended(evidence, isProbe, this.#monotonicMs)
       // An attempt that could not send anything is late until its end.
       if (isAttempted(delivery)) onSent()
       // The timer waits again and has used no attempt. It must not die because others needed the slot.

@@ -7,7 +7,7 @@ import { isAttempted, type Postponement, type StorableDelivery, type Unsent } fr
 import { endOfLife, withoutPayload } from "../../domain/decide.ts"
 import { latenessMs } from "../../domain/latenessMs.ts"
 import { type AfterAttempt, settle, settleUnsent } from "../../domain/settle.ts"
-import type { Attempt, FinishedLife, Timer } from "../../domain/Timer.ts"
+import type { Attempt, FinishedLife, Mutable, Timer } from "../../domain/Timer.ts"
 import type { Outcome, WriteAnswer } from "../../domain/WriteItem.ts"
 import type { Attempted } from "../../ports/Deliverer.ts"
 import type { Ids } from "../../ports/Ids.ts"
@@ -213,10 +213,11 @@ const lateLife = (
   }
 }
 
-const attemptOf = (delivery: Attempted, startedAt: number, endedAt: number): Attempt => ({
-  at: startedAt,
-  durationMs: Math.max(0, endedAt - startedAt),
-  ...("status" in delivery ? { status: delivery.status } : {}),
-  ...("error" in delivery ? { error: delivery.error } : {}),
-  ...("answer" in delivery ? { answer: delivery.answer } : {}),
-})
+/** Every attempt calls this, so fields are assigned one by one: object spread is much slower here. */
+const attemptOf = (delivery: Attempted, startedAt: number, endedAt: number): Attempt => {
+  const attempt: Mutable<Attempt> = { at: startedAt, durationMs: Math.max(0, endedAt - startedAt) }
+  if ("status" in delivery) attempt.status = delivery.status
+  if ("error" in delivery) attempt.error = delivery.error
+  if ("answer" in delivery) attempt.answer = delivery.answer
+  return attempt
+}

@@ -47,6 +47,8 @@ const slotClasses = { answers: "fast", fails: "fast", silent: "slow", unknown: "
 
 export const slotClassOf = (standing: Standing): SlotClass => slotClasses[standing]
 
+const notStarted = () => {}
+
 export class Slots {
   readonly #limits: SlotLimits
   #fast = 0
@@ -94,7 +96,7 @@ export class Slots {
       isSilent: false,
       isAbandoned: false,
       onSilent,
-      end: () => {},
+      end: notStarted,
     }
     this.#count(slot, 1)
     if (silentAtMs !== Number.POSITIVE_INFINITY) this.#fresh.add(slot)

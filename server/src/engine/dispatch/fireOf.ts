@@ -1,21 +1,27 @@
 // One attempt of a timer, as its target sees it.
+import type { Mutable } from "../../domain/Timer.ts"
 import type { Fire } from "../../ports/Deliverer.ts"
 import type { Flight } from "./Flight.ts"
 
-export const fireOf = ({ entry: { timer, home }, attempt, startedAt }: Flight): Fire => ({
-  namespace: timer.namespace,
-  timerId: timer.timerId,
-  fireId: timer.fireId,
-  attempt,
-  maxAttempts: timer.spec.retryPolicy.maxAttempts,
-  epoch: home.epoch,
-  revision: timer.revision,
-  executeAt: timer.executeAt,
-  firedAt: startedAt,
-  correlationId: timer.correlationId,
-  ...(timer.tags === undefined ? undefined : { tags: timer.tags }),
-  ...(timer.traceparent === undefined ? undefined : { traceparent: timer.traceparent }),
-  ...(timer.spec.death === undefined ? undefined : { death: timer.spec.death }),
-  target: timer.spec.target,
-  payload: timer.payload,
-})
+/** Every attempt calls this, so fields are assigned one by one: object spread is much slower here. */
+export const fireOf = ({ entry: { timer, home }, attempt, startedAt }: Flight): Fire => {
+  const { spec } = timer
+  const fire: Mutable<Fire> = {
+    namespace: timer.namespace,
+    timerId: timer.timerId,
+    fireId: timer.fireId,
+    attempt,
+    maxAttempts: spec.retryPolicy.maxAttempts,
+    epoch: home.epoch,
+    revision: timer.revision,
+    executeAt: timer.executeAt,
+    firedAt: startedAt,
+    correlationId: timer.correlationId,
+    target: spec.target,
+    payload: timer.payload,
+  }
+  if (timer.tags !== undefined) fire.tags = timer.tags
+  if (timer.traceparent !== undefined) fire.traceparent = timer.traceparent
+  if (spec.death !== undefined) fire.death = spec.death
+  return fire
+}

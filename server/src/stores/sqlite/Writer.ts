@@ -158,7 +158,9 @@ export class Writer {
     const missed: Array<number> = []
     const refused: Array<{ readonly index: number; readonly reason: string }> = []
     const tally: MutableTally = { ...emptyTally }
-    for (const [index, change] of changes.entries()) {
+    for (let index = 0; index < changes.length; index++) {
+      const change = changes[index]
+      if (change === undefined) continue
       const result = apply(shard, change)
       if (result === "stored") count(tally, change.tally)
       else if (result === "missed") missed.push(index)
