@@ -108,6 +108,25 @@ describe("a handler", () => {
     })
   })
 
+  test("can be called at once, and then its attempt is over when it returns or throws", async () => {
+    const seen: Array<string> = []
+    const begin = (handler: Handler) => {
+      const deliverer = makeHandlerDeliverer()
+      deliverer.on("billing", handler)
+      return deliverer.begin?.(fire, () => seen.push("sent"))
+    }
+    expect(begin(() => void seen.push("called"))).toEqual(Exit.succeed({ kind: "delivered" }))
+    expect(seen).toEqual(["sent", "called"])
+    const thrown = begin(() => {
+      throw new Error("no")
+    })
+    const retry: Delivery = { kind: "retry", error: "the handler failed: no", isHostFailure: false }
+    expect(thrown).toEqual(Exit.succeed(retry))
+    const slow = begin(async () => {})
+    expect(Exit.isExit(slow)).toBe(false)
+    expect(await Effect.runPromise(slow ?? Effect.die("it has no begin"))).toEqual({ kind: "delivered" })
+  })
+
   test("is interrupted with its attempt", async () => {
     const started = Promise.withResolvers<void>()
     const ended = Promise.withResolvers<void>()
