@@ -1,11 +1,8 @@
+/** Whether a replay armed this life of a timer. */
+import { isReplayedLife } from "@punctual/api/isReplayedLife"
 import type { Timer } from "./api.ts"
 
 type LifeTimes = Pick<Timer, "createdAt" | "executeAt" | "revision">
 
-/**
- * Whether a replay armed this life. Its dead letter is gone, so no earlier life says it, but its numbers do. A replay takes
- * its own time as the due time, and a revision that is at least this time (docs/adr/0033). Any other arming begins with
- * the creation time as its revision and counts up from there, so its revision is lower than a later due time.
- */
 export const isReplayed = ({ createdAt, executeAt, revision }: LifeTimes): boolean =>
-  Date.parse(createdAt) < Date.parse(executeAt) && Date.parse(executeAt) <= revision
+  isReplayedLife({ createdAtMs: Date.parse(createdAt), executeAtMs: Date.parse(executeAt), revision })

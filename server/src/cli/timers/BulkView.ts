@@ -22,7 +22,8 @@ export const jobTable = (jobs: ReadonlyArray<BulkJob>): string =>
     ]),
   ])
 
-export const jobPage = (job: BulkJob): string => {
+/** `replayed`: what became of the timers that the job replayed. */
+export const jobPage = (job: BulkJob, replayed?: string): string => {
   const { namespace: _, namespaces: __, ...filter } = job.filter
   return factLines([
     ["job", job.jobId],
@@ -36,6 +37,7 @@ export const jobPage = (job: BulkJob): string => {
     ["started at", formatInstant(job.startedAt)],
     ["finished at", job.finishedAt === undefined ? undefined : formatInstant(job.finishedAt)],
     ["done", doneText(job)],
+    ["since then", replayed],
     ["expected", expectedText(job)],
     ["examined", countShown(job.examined)],
     ["per second", countShown(job.perSecond)],

@@ -25,6 +25,7 @@ import {
 } from "../frame/CommandRuntime.ts"
 import { countOf } from "../frame/figures.ts"
 import { doneText, jobPage, jobTable } from "./BulkView.ts"
+import { replayedTimersText } from "./replayedTimers.ts"
 import {
   definedIn,
   type Filter,
@@ -198,12 +199,15 @@ const getCommand = (input: CommandInput) =>
     },
     ({ jobId, wait, service, json }): CommandRun =>
       Effect.gen(function* () {
-        const answered = yield* jobOf(service, jobId)
-        if (!wait) return yield* told(answered, json)
-        yield* toldAtEnd(yield* followed(service, answered), json)
+        const first = yield* jobOf(service, jobId)
+        const answered = wait ? yield* followed(service, first) : first
+        const replayed = json ? undefined : yield* replayedTimersText(service, answered.value.job)
+        yield* (wait ? toldAtEnd : told)(answered, json, replayed)
       }),
   ).pipe(
-    Command.withDescription("Show a job: what it does, how far it is, and why it stopped."),
+    Command.withDescription(
+      "Show a job: what it does, how far it is, why it stopped, and what became of the timers that it replayed.",
+    ),
     Command.withShortDescription("Show a job"),
     Command.withExamples([
       { command: "punctual bulk get 01b8d832-8600-7000-8000-5d1f0c2ab9e4" },
@@ -289,13 +293,13 @@ const followed = (
     return answered
   })
 
-const told = ({ value, text }: Answered<BulkAnswer>, json: boolean) =>
-  json ? answerJson(text) : Effect.flatMap(Output, ({ answer }) => answer(jobPage(value.job)))
+const told = ({ value, text }: Answered<BulkAnswer>, json: boolean, replayed?: string) =>
+  json ? answerJson(text) : Effect.flatMap(Output, ({ answer }) => answer(jobPage(value.job, replayed)))
 
-const toldAtEnd = (answered: Answered<BulkAnswer>, json: boolean): CommandRun =>
+const toldAtEnd = (answered: Answered<BulkAnswer>, json: boolean, replayed?: string): CommandRun =>
   Effect.gen(function* () {
     const { state, problem, done } = answered.value.job
-    yield* told(answered, json)
+    yield* told(answered, json, replayed)
     if (state !== "done")
       return yield* new CommandFailed({
         message: `the job is ${state}${problem === undefined ? "." : `: ${problem}`}`,

@@ -154,3 +154,43 @@ test("bulk get, list and abort show jobs for people and for programs", async () 
   expect((await bulk(service.url, "abort", jobId, "--json")).exitCode).toBe(0)
   expect(requestsTo(service).at(-1)).toEqual(["/bulk/abort", { jobId }])
 })
+
+test("bulk get says what became of the timers that the job replayed", async () => {
+  let isGone = true
+  const deliver = () =>
+    Effect.sync(
+      (): Delivery =>
+        isGone ? { kind: "dead", reason: "refused", error: "gone", status: 410 } : { kind: "delivered" },
+    )
+  await withService({ deliver }, async (service) => {
+    const timers = ["a", "b"].map((timerId) => ({
+      namespace: "billing",
+      timerId,
+      delay: "0s",
+      callbackUrl: "https://h.example/",
+    }))
+    const untilCounted = (state: string, count: number) =>
+      eventually(`${count} are ${state}`, async () => {
+        const { json } = await service.call("count", { namespace: "billing", state })
+        return json.count === count ? true : undefined
+      })
+    const replay = async (...filter: ReadonlyArray<string>) => {
+      const args = ["start", "replay", "billing", ...filter, ...why, "--yes", "--json"]
+      return JSON.parse((await bulk(service.url, ...args)).out).job.jobId
+    }
+    await service.call("createMany", { timers })
+    await untilCounted("dead", 2)
+    isGone = false
+    const first = await replay("--id-prefix", "a")
+    await untilCounted("delivered", 1)
+    expect((await bulk(service.url, "get", first)).out).toContain(
+      "\nsince then     1 delivered, 0 pending, 0 dead again\n",
+    )
+    isGone = true
+    const second = await replay("--id-prefix", "b")
+    await eventually("it died again", async () => {
+      const { out } = await bulk(service.url, "get", second)
+      return out.includes("\nsince then     0 delivered, 0 pending, 1 dead again\n") ? true : undefined
+    })
+  })
+})
