@@ -111,11 +111,11 @@ export class ActivityCounter {
 
   #current(): Minute {
     const nowMs = this.#wall.now()
-    const atMs = nowMs - (nowMs % minuteMs)
-    if (this.#minute.atMs !== atMs) {
-      this.#end(this.#minute)
-      this.#minute = new Minute(atMs)
-    }
+    // A remainder of so large a number takes longer than all the rest of counting.
+    const intoMs = nowMs - this.#minute.atMs
+    if (intoMs >= 0 && intoMs < minuteMs) return this.#minute
+    this.#end(this.#minute)
+    this.#minute = new Minute(nowMs - (nowMs % minuteMs))
     return this.#minute
   }
 
