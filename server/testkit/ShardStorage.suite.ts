@@ -2,7 +2,8 @@
 // expectations and looks. The suite of TimerStore checks the store that is built on this port.
 import { describe, expect, test } from "bun:test"
 import { Effect, type Layer } from "effect"
-import { decide, endOfLife } from "../src/domain/decide.ts"
+import { decide } from "../src/domain/decide.ts"
+import { endOfLife } from "../src/domain/endOfLife.ts"
 import type { Timer } from "../src/domain/Timer.ts"
 import type { WriteItem } from "../src/domain/WriteItem.ts"
 import { keyOfItem, livesNamedBy } from "../src/domain/WriteItem.ts"

@@ -3,7 +3,7 @@
 import { describe, expect } from "bun:test"
 import { Effect } from "effect"
 import { beginning } from "../src/domain/DueOrder.ts"
-import { withoutPayload } from "../src/domain/decide.ts"
+import { withoutPayload } from "../src/domain/endOfLife.ts"
 import type { FinishedLife, Timer } from "../src/domain/Timer.ts"
 import type { WriteItem } from "../src/domain/WriteItem.ts"
 import { at, lawsOf, owned, type StoreFixture, timerIn } from "./StoreFixture.ts"

@@ -1,7 +1,7 @@
 // Sample timers and items for suites and tests. They are complete and valid. A counter makes their ids distinct,
 // instead of randomness, so that a failing test reads the same each time.
 import { withAttempt } from "../src/domain/AttemptLog.ts"
-import { endOfLife } from "../src/domain/decide.ts"
+import { endOfLife } from "../src/domain/endOfLife.ts"
 import type { FinishedLife, Spec, Timer, TimerKey } from "../src/domain/Timer.ts"
 import { keyOf } from "../src/domain/TimerKey.ts"
 import {

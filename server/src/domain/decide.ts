@@ -7,8 +7,9 @@ import { unknown } from "./Decision.ts"
 import { decideDiscard, decideReplay } from "./decideDead.ts"
 import { decideRestore } from "./decideRestore.ts"
 import { decideUnschedule, ignore, isCancelInAdvance } from "./decideUnschedule.ts"
-import type { FinishedLife, FinishedState, Mutable, Spec, Timer } from "./Timer.ts"
-import { addedAfter, addedIn, copyAdded, haveSameAdded } from "./timerFields.ts"
+import { cancelledLife, deliveredLife, endOfLife } from "./endOfLife.ts"
+import type { FinishedLife, FinishedState, Spec, Timer } from "./Timer.ts"
+import { addedAfter, addedIn, haveSameAdded } from "./timerFields.ts"
 import type {
   Cancel,
   CancelAnswer,
@@ -354,56 +355,6 @@ const specAfter = (spec: Spec, set: Change["set"]): Spec => {
     ...(told === null || told === undefined ? {} : { onDead: told }),
     ...(spec.death === undefined ? {} : { death: spec.death }),
   }
-}
-
-/** The finished life of a timer that ends now. */
-export const endOfLife = (timer: Timer, state: FinishedState, finishedAt: number): FinishedLife => {
-  const life = bareLife(timer, state, finishedAt)
-  if (timer.payload !== undefined) life.payload = timer.payload
-  return life
-}
-
-export const withoutPayload = (life: FinishedLife): FinishedLife => {
-  const { payload: _, ...rest } = life
-  return rest
-}
-
-const cancelledLife = (timer: Timer, finishedAt: number): FinishedLife =>
-  withoutPayload(endOfLife(timer, "cancelled", finishedAt))
-
-const deliveredLife = (
-  timer: Timer,
-  { attempt, at, attemptLog }: Outcome,
-  latenessMs: number,
-): FinishedLife => {
-  const life = bareLife(timer, "delivered", at)
-  life.latenessMs = latenessMs
-  if (attemptLog !== undefined && attemptLog.length > 0) {
-    life.attempts = attempt
-    life.attemptLog = attemptLog
-  }
-  return life
-}
-
-/** Every delivery calls this, so fields are assigned one by one: object spread is much slower here. */
-const bareLife = (timer: Timer, state: FinishedState, finishedAt: number): Mutable<FinishedLife> => {
-  const life: Mutable<FinishedLife> = {
-    namespace: timer.namespace,
-    timerId: timer.timerId,
-    uuid: timer.uuid,
-    state,
-    fireId: timer.fireId,
-    revision: timer.revision,
-    executeAt: timer.executeAt,
-    attempts: timer.attempts,
-    createdAt: timer.createdAt,
-    finishedAt,
-    correlationId: timer.correlationId,
-    spec: timer.spec,
-  }
-  if (timer.attemptLog !== undefined) life.attemptLog = timer.attemptLog
-  copyAdded(timer, life)
-  return life
 }
 
 const attemptsAfter = (timer: Timer, { attempt, attemptLog }: Outcome): Partial<Timer> => {

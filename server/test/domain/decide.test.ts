@@ -9,8 +9,8 @@ import {
   decidePut,
   decideRecord,
   decideSchedule,
-  endOfLife,
 } from "../../src/domain/decide.ts"
+import { endOfLife } from "../../src/domain/endOfLife.ts"
 import type { FinishedLife, Timer } from "../../src/domain/Timer.ts"
 import type { ScheduleAnswer, Then } from "../../src/domain/WriteItem.ts"
 import {

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test"
 import fc from "fast-check"
 import type { Known } from "../../src/domain/Decision.ts"
-import { endOfLife } from "../../src/domain/decide.ts"
 import { decideDiscard, decideReplay } from "../../src/domain/decideDead.ts"
+import { endOfLife } from "../../src/domain/endOfLife.ts"
 import type { FinishedLife } from "../../src/domain/Timer.ts"
 import { discardOf, replayOf, sampleNow, sampleTimer } from "../../testkit/timers.ts"
 

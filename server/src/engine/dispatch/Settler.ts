@@ -4,7 +4,7 @@
 import { Effect, Exit } from "effect"
 import { type AttemptLog, withAttempt } from "../../domain/AttemptLog.ts"
 import { isAttempted, type Postponement, type StorableDelivery, type Unsent } from "../../domain/Delivery.ts"
-import { endOfLife, withoutPayload } from "../../domain/decide.ts"
+import { endOfLife, withoutPayload } from "../../domain/endOfLife.ts"
 import { latenessMs } from "../../domain/latenessMs.ts"
 import { type AfterAttempt, settle, settleUnsent } from "../../domain/settle.ts"
 import type { Attempt, FinishedLife, Mutable, Timer } from "../../domain/Timer.ts"

@@ -1,6 +1,6 @@
 // Which answers of writes move a pending timer, and from where to where.
 import { expect, test } from "bun:test"
-import { endOfLife } from "../../../src/domain/decide.ts"
+import { endOfLife } from "../../../src/domain/endOfLife.ts"
 import type { WriteAnswer, WriteItem } from "../../../src/domain/WriteItem.ts"
 import { pendingMoveOf } from "../../../src/engine/census/PendingMove.ts"
 import {

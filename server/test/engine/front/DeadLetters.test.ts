@@ -2,7 +2,7 @@
 // call does a limited amount of work and makes progress.
 import { describe, expect, test } from "bun:test"
 import { Effect, Fiber } from "effect"
-import { endOfLife } from "../../../src/domain/decide.ts"
+import { endOfLife } from "../../../src/domain/endOfLife.ts"
 import type { Timer } from "../../../src/domain/Timer.ts"
 import type { Unstorable, WriteAnswer } from "../../../src/domain/WriteItem.ts"
 import { type DeadSelection, makeDeadLetters } from "../../../src/engine/front/DeadLetters.ts"
