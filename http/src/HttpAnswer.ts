@@ -26,3 +26,6 @@ export const jsonAnswer = (text: string, status = 200): HttpAnswer => ({
   headers: jsonHeaders,
   body: text,
 })
+
+export const isStream = (body: HttpAnswerBody): body is AsyncIterable<string | Uint8Array> =>
+  typeof body !== "string" && !(body instanceof Uint8Array)

@@ -1,7 +1,8 @@
-// Lets only a few pieces of work run at a time. The others wait. The groups of work take turns, so that a group with much
-// work does not delay the others. Within a group, work runs in the order in which it came. The number of waiting pieces
-// and the time that each waits are limited.
+// Lets only a few pieces of work run at a time. The others wait, and their groups take turns (FairQueue.ts). The number of
+// waiting pieces and the time that each waits are limited.
 import { Deadlines } from "./Deadlines.ts"
+import { FairQueue } from "./FairQueue.ts"
+import { type PaceClock, systemPaceClock } from "./PaceClock.ts"
 
 export interface TurnsOptions {
   /** How many pieces run at a time. */
@@ -11,28 +12,15 @@ export interface TurnsOptions {
   readonly waitAtMostMs: number
 }
 
-/** Measures the rests. */
-export interface RestClock {
-  readonly nowMs: () => number
-  readonly after: (ms: number, run: () => void) => void
-}
-
-const systemClock: RestClock = {
-  nowMs: () => performance.now(),
-  after: (ms, run) => void setTimeout(run, ms).unref(),
-}
-
 export class Turns {
   readonly #options: TurnsOptions
-  readonly #clock: RestClock
+  readonly #clock: PaceClock
   readonly #deadlines: Deadlines
-  /** The waiting pieces of each group. The first group has the next turn. */
-  readonly #waiting = new Map<string, Set<() => void>>()
-  #waitingCount = 0
+  readonly #waiting = new FairQueue<() => void>()
   #running = 0
   #restsUntilMs = 0
 
-  constructor(options: TurnsOptions, clock: RestClock = systemClock) {
+  constructor(options: TurnsOptions, clock: PaceClock = systemPaceClock) {
     this.#options = options
     this.#clock = clock
     this.#deadlines = new Deadlines(options.waitAtMostMs)
@@ -72,43 +60,22 @@ export class Turns {
       this.#running++
       return true
     }
-    if (this.#waitingCount >= this.#options.waitingMax) return false
+    if (this.#waiting.size >= this.#options.waitingMax) return false
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const start = () => resolve(true)
     const giveUp = () => {
       // A turn that was given at the same moment is passed on.
-      if (!this.#remove(group, start)) this.#end()
+      if (!this.#waiting.delete(group, start)) this.#end()
       return false
     }
-    const waiting = this.#waiting.get(group)
-    if (waiting === undefined) this.#waiting.set(group, new Set([start]))
-    else waiting.add(start)
-    this.#waitingCount++
+    this.#waiting.add(group, start)
     return this.#deadlines.within(promise, giveUp, giveUp)
-  }
-
-  #remove(group: string, start: () => void): boolean {
-    const waiting = this.#waiting.get(group)
-    if (waiting?.delete(start) !== true) return false
-    this.#waitingCount--
-    if (waiting.size === 0) this.#waiting.delete(group)
-    return true
   }
 
   /** The turn goes directly to the next piece of work, so nobody can come in between. */
   #end(): void {
-    for (const [group, waiting] of this.#waiting) {
-      for (const start of waiting) {
-        this.#remove(group, start)
-        // The group has its next turn after all other groups.
-        if (waiting.size > 0) {
-          this.#waiting.delete(group)
-          this.#waiting.set(group, waiting)
-        }
-        start()
-        return
-      }
-    }
-    this.#running--
+    const start = this.#waiting.take()
+    if (start === undefined) this.#running--
+    else start()
   }
 }

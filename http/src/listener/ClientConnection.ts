@@ -1,9 +1,9 @@
 // One connection: it reads requests, passes them on one at a time, and sends the answers in the same order. Requests
 // that a client sends ahead wait, and the connection reads no more until they have their turn.
 //
-// A connection that closes sends its last answer, tells the client that nothing more will come, and drops what the client
-// still sends for a short time. If it closed at once, the client could lose the answer.
-import type { HttpAnswer, HttpAnswerBody } from "../HttpAnswer.ts"
+// A connection that closes sends its last answer, and drops what the client still sends for a short time. If it closed at
+// once, the client could lose the answer.
+import { type HttpAnswer, isStream } from "../HttpAnswer.ts"
 import type { HttpRequest } from "../HttpRequest.ts"
 import { problemResponse } from "../problemResponse.ts"
 import { answerHead, lastAnswerText } from "./answerHead.ts"
@@ -20,6 +20,7 @@ import { headTooSlow, madeRoom, tooManyBytes, unexpected } from "./connectionPro
 import { Exchange } from "./Exchange.ts"
 import { OutgoingBytes } from "./OutgoingBytes.ts"
 import { type InputPart, RequestReader } from "./RequestReader.ts"
+import type { TurnBudget } from "./TurnBudget.ts"
 import type { Wire, WireEvents } from "./Wire.ts"
 
 export interface ConnectionOptions {
@@ -39,6 +40,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
   readonly #reader = new RequestReader()
   readonly #outgoing: OutgoingBytes
   #exchange: Exchange | undefined
+  #streamed: Exchange | undefined
   /** The connection closes when everything is sent. It reads no more requests. */
   #isLast = false
   #hasLeft = false
@@ -48,7 +50,9 @@ export class ClientConnection implements WireEvents, OpenConnection {
   #isAdvancing = false
   /** Nothing of the input has started a request since it arrived. */
   #isFresh = false
-  #isTurnQueued = false
+  /** Where the connection waits for its turn. */
+  #awaited: TurnBudget | undefined
+  #isFlushQueued = false
   #aheadBytes = 0
   #unreadBytes = 0
   #unreadMark = 0
@@ -98,7 +102,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#release()
-    this.#connections.turn.forget(this.#takeTurn)
+    this.#awaited?.forget(this.place.group.name, this.#takeTurn)
     this.#connections.leave(this)
     this.#exchange?.abort()
     this.#onDrained?.()
@@ -166,19 +170,21 @@ export class ClientConnection implements WireEvents, OpenConnection {
   #canRead(): boolean {
     if (this.#isClosed || this.#isLast) return false
     if (this.#exchange !== undefined) return this.#exchange.isReceiving
-    if (this.#outgoing.isLarge || this.#isTurnQueued) return false
-    if (this.#isFresh || !this.#connections.turn.isSpent || this.#reader.bufferedBytes === 0) return true
-    this.#waitForTurn()
-    return false
+    if (this.#outgoing.isLarge || this.#awaited !== undefined) return false
+    if (this.#reader.bufferedBytes === 0) return true
+    const { turn, aheadTurn } = this.#connections
+    const spent = turn.isSpent ? turn : !this.#isFresh && aheadTurn.isSpent ? aheadTurn : undefined
+    if (spent !== undefined) this.#waitFor(spent)
+    return spent === undefined
   }
 
-  #waitForTurn(): void {
-    this.#isTurnQueued = true
-    this.#connections.turn.defer(this.#takeTurn)
+  #waitFor(turn: TurnBudget): void {
+    this.#awaited = turn
+    turn.defer(this.place.group.name, this.#takeTurn)
   }
 
   readonly #takeTurn = (): void => {
-    this.#isTurnQueued = false
+    this.#awaited = undefined
     this.#flush()
     this.#advance()
   }
@@ -191,6 +197,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
   }
 
   #begin(head: Exclude<InputPart, string | Uint8Array | BadRequest>): void {
+    if (!this.#isFresh) this.#connections.aheadTurn.spend(1)
     this.#isFresh = false
     this.#connections.turn.spend(unitsPerRequest)
     const exchange = new Exchange({
@@ -252,14 +259,12 @@ export class ClientConnection implements WireEvents, OpenConnection {
   /** A large answer waits for a turn that has room. */
   #flushInTurn(): void {
     if (!this.#outgoing.isLarge || !this.#connections.turn.isSpent) this.#flush()
-    else if (!this.#isTurnQueued) this.#waitForTurn()
+    else if (this.#awaited === undefined) this.#waitFor(this.#connections.turn)
   }
 
   get #isStreaming(): boolean {
-    return this.#streamed === this.#exchange && this.#exchange !== undefined
+    return this.#streamed !== undefined && this.#streamed === this.#exchange
   }
-
-  #streamed: Exchange | undefined
 
   /** Sends a stream as it comes. It takes the next part when the client has read enough. */
   async #stream(
@@ -304,8 +309,6 @@ export class ClientConnection implements WireEvents, OpenConnection {
     else this.#outgoing.addBytes(part)
     if (isChunked) this.#outgoing.add("\r\n")
   }
-
-  #isFlushQueued = false
 
   #flushSoon(): void {
     if (this.#isFlushQueued) return
@@ -378,7 +381,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
       else this.#moveTo("busy")
       return
     }
-    const isWaiting = this.#exchange === undefined && isSent && !this.#isTurnQueued
+    const isWaiting = this.#exchange === undefined && isSent && this.#awaited === undefined
     if (isWaiting && this.#isInputEnded) {
       this.#end()
       return
@@ -445,6 +448,3 @@ export class ClientConnection implements WireEvents, OpenConnection {
     this.#reader.clear()
   }
 }
-
-const isStream = (body: HttpAnswerBody): body is AsyncIterable<string | Uint8Array> =>
-  typeof body !== "string" && !(body instanceof Uint8Array)

@@ -5,7 +5,15 @@
 // Times have the precision of one sweep. So a change of phase reads no clock.
 import { ByteBudget } from "../ByteBudget.ts"
 import type { ConnectionMetrics } from "../HttpMetrics.ts"
-import { type ConnectionLimits, shareOfAddress, turnMs, turnUnits } from "./ConnectionLimits.ts"
+import { type PaceClock, systemPaceClock } from "../PaceClock.ts"
+import {
+  aheadPerTurn,
+  aheadTurnMs,
+  type ConnectionLimits,
+  shareOfAddress,
+  turnMs,
+  turnUnits,
+} from "./ConnectionLimits.ts"
 import { RoomQueue } from "./RoomQueue.ts"
 import { TurnBudget } from "./TurnBudget.ts"
 
@@ -68,6 +76,8 @@ export class ClientConnections {
   readonly unread: ByteBudget
   /** The work for all clients in one turn of the event loop. */
   readonly turn: TurnBudget
+  /** The requests that all clients have sent ahead of an answer, in a longer turn. */
+  readonly aheadTurn: TurnBudget
   readonly #metrics: ConnectionMetrics
   readonly #groups = new Map<string, AddressGroup>()
   readonly #open = new Set<OpenConnection>()
@@ -77,17 +87,22 @@ export class ClientConnections {
   #isDraining = false
   #onEmpty: (() => void) | undefined
 
-  /** `turnClock` is monotonic, and read during a turn. */
   constructor(
     limits: ConnectionLimits,
     metrics: ConnectionMetrics,
     nowMs: number,
-    turnClock: () => number = () => performance.now(),
+    clock: PaceClock = systemPaceClock,
   ) {
     this.limits = limits
     this.#metrics = metrics
     this.#nowMs = nowMs
-    this.turn = new TurnBudget({ unitsPerTurn: turnUnits, turnMs, nowMs: turnClock })
+    this.turn = new TurnBudget({ unitsPerTurn: turnUnits, turnMs, nowMs: clock.nowMs })
+    this.aheadTurn = new TurnBudget({
+      unitsPerTurn: aheadPerTurn,
+      turnMs: Number.POSITIVE_INFINITY,
+      nowMs: clock.nowMs,
+      after: (begin) => clock.after(aheadTurnMs, begin),
+    })
     const budget = (bytesMax: number) =>
       new ByteBudget({ bytesMax, bytesPerAddressMax: Math.ceil(bytesMax * shareOfAddress) })
     this.ahead = budget(limits.aheadBytesMax)

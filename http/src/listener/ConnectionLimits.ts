@@ -17,6 +17,8 @@ export interface ConnectionLimits {
   readonly lingerBytesMax: number
   /** How many refused connections wait at once for their client to close. Further ones are closed without an answer. */
   readonly refusedMax: number
+  /** How many new connections wait at once for their turn. Further ones are closed without an answer. */
+  readonly arrivingMax: number
   /**
    * The requests that wait for the answer of an earlier one on their connection, and the heads that have not arrived
    * completely, in total.
@@ -37,6 +39,7 @@ export const defaultConnectionLimits: ConnectionLimits = {
   lingerMs: 2_000,
   lingerBytesMax: 16 * mebibyte,
   refusedMax: 100,
+  arrivingMax: 5_000,
   aheadBytesMax: 32 * mebibyte,
   unreadBytesMax: 256 * mebibyte,
 }
@@ -50,8 +53,19 @@ export const readBytesMin = 16 * 1024
 /** The work for clients in one turn of the event loop: bytes of answers, and a fixed part for each request. */
 export const turnUnits = 512 * 1024
 export const unitsPerRequest = 8 * 1024
+/** The part of a new connection. With TLS it includes the handshake. */
+export const unitsPerConnection = 8 * 1024
+export const unitsPerHandshake = 128 * 1024
 /** Requests that take longer than usual end a turn after this time. */
 export const turnMs = 3
+
+/**
+ * Requests that a client has sent ahead of an answer: at most so many of all connections in such a time, 2,000 in a second.
+ * A client cannot wait for so many answers, and without this limit a few connections would keep both the thread and the
+ * store busy all the time.
+ */
+export const aheadPerTurn = 32
+export const aheadTurnMs = 16
 
 /** How fast all connections together read large bodies. The scan of these bodies takes about a third of the thread. */
 export const readBytesPerSecond = 64 * mebibyte

@@ -2,12 +2,13 @@
 // own, because the runtime's server closes a connection without an answer when a second request arrives before the first
 // is answered, and it limits neither connections nor slow clients (ADR 0053).
 import { lookup } from "node:dns/promises"
-import { addressGroupOf } from "@punctual/door/addressGroupOf"
 import { Effect, Schema, type Scope } from "effect"
 import type { HttpAnswer } from "../HttpAnswer.ts"
 import { connectionMetrics } from "../HttpMetrics.ts"
 import type { HttpRequest } from "../HttpRequest.ts"
+import { systemPaceClock } from "../PaceClock.ts"
 import { settingName } from "../settingName.ts"
+import { Arrivals } from "./Arrivals.ts"
 import { ClientConnection } from "./ClientConnection.ts"
 import { ClientConnections } from "./ClientConnections.ts"
 import {
@@ -88,8 +89,16 @@ const startServer = (options: ListenOptions, connections: ClientConnections) => 
   const pace = new ReadPace({
     bytesPerSecond: readBytesPerSecond,
     burstBytes: readBurstBytes,
-    nowMs: () => performance.now(),
-    after: (delayMs, work) => void setTimeout(work, delayMs).unref(),
+    ...systemPaceClock,
+  })
+  const arrivals = new Arrivals({
+    turn: connections.turn,
+    waitingMax: connections.limits.arrivingMax,
+    isSecure: shared.isSecure,
+    serve: (wire, group) => {
+      const reason = connections.whyRefused(group)
+      return reason === undefined ? new ClientConnection(wire, group, shared) : refused.refuse(wire, reason)
+    },
   })
   const server = startTcpServer({
     host: options.host,
@@ -97,11 +106,8 @@ const startServer = (options: ListenOptions, connections: ClientConnections) => 
     ...(certificate === undefined ? {} : { certificate }),
     onDefect,
     accept: (socket) => {
-      const group = addressGroupOf(socket.remoteAddress)
-      const reason = connections.whyRefused(group)
       const wire = new PacedWire(socket, pace)
-      wire.events =
-        reason === undefined ? new ClientConnection(wire, group, shared) : refused.refuse(wire, reason)
+      arrivals.accept(wire)
       return wire
     },
   })
@@ -116,10 +122,14 @@ const startServer = (options: ListenOptions, connections: ClientConnections) => 
   return {
     port: server.port,
     useCertificate: server.useCertificate,
-    stop: () => server.stop(),
+    stop: () => {
+      server.stop()
+      arrivals.terminateAll()
+    },
     close: () => {
       clearInterval(sweeping)
       server.stop()
+      arrivals.terminateAll()
       connections.terminateAll()
       refused.terminateAll()
     },

@@ -1,15 +1,12 @@
 // Limits how many bytes of large bodies all connections together read in a second. Reading a gigabyte takes the thread
 // about a second, and timers fire on the same thread. So a few clients that send large bodies without a pause would
 // delay every timer. Connections beyond the limit wait: the system holds their bytes, and their clients send more slowly.
+import type { PaceClock } from "../PaceClock.ts"
 
-export interface ReadPaceOptions {
+export interface ReadPaceOptions extends PaceClock {
   readonly bytesPerSecond: number
   /** What may be read at once after a time without large reads. */
   readonly burstBytes: number
-  /** Monotonic. */
-  readonly nowMs: () => number
-  /** Runs the work once, after this time. */
-  readonly after: (delayMs: number, work: () => void) => void
 }
 
 /** A connection that reads. */

@@ -1,6 +1,7 @@
-// How much work for clients may run in one turn of the event loop. Requests that a client sends ahead, and large answers,
-// run in later turns when the budget of the current turn is spent. Without it, a hundred connections that each send many
-// requests ahead would hold the thread for seconds. The first request of a connection never waits.
+// How much work for clients may run in one turn. New connections, requests and large answers run in later turns when the
+// budget of the current turn is spent. Without it, thousands of connections that send a request at the same moment, or a
+// hundred that each send many requests ahead, would hold the thread for seconds. The addresses of clients take turns.
+import { FairQueue } from "../FairQueue.ts"
 
 export interface TurnBudgetOptions {
   readonly unitsPerTurn: number
@@ -8,11 +9,13 @@ export interface TurnBudgetOptions {
   readonly turnMs: number
   /** Monotonic. */
   readonly nowMs: () => number
+  /** Begins the next turn. By default in the next turn of the event loop. */
+  readonly after?: (begin: () => void) => void
 }
 
 export class TurnBudget {
   readonly #options: TurnBudgetOptions
-  readonly #waiting = new Set<() => void>()
+  readonly #waiting = new FairQueue<() => void>()
   #spent = 0
   #beganAtMs = 0
   #isTurnQueued = false
@@ -32,32 +35,28 @@ export class TurnBudget {
     this.#queueTurn()
   }
 
-  /** Runs the work in a later turn, in the order in which it was deferred. */
-  defer(work: () => void): void {
-    this.#waiting.add(work)
+  /** Runs the work in a later turn. The groups take turns. */
+  defer(group: string, work: () => void): void {
+    this.#waiting.add(group, work)
     this.#queueTurn()
   }
 
-  forget(work: () => void): void {
-    this.#waiting.delete(work)
+  forget(group: string, work: () => void): void {
+    this.#waiting.delete(group, work)
   }
 
   #queueTurn(): void {
     if (this.#isTurnQueued) return
     this.#isTurnQueued = true
-    setImmediate(this.#beginTurn)
+    const { after = setImmediate } = this.#options
+    after(this.#beginTurn)
   }
 
   readonly #beginTurn = (): void => {
     this.#isTurnQueued = false
     this.#spent = 0
     // Work may defer itself again. It has its next turn after all others.
-    let left = this.#waiting.size
-    for (const work of this.#waiting) {
-      if (left-- === 0 || this.isSpent) break
-      this.#waiting.delete(work)
-      work()
-    }
+    for (let left = this.#waiting.size; left > 0 && !this.isSpent; left--) this.#waiting.take()?.()
     if (this.#waiting.size > 0) this.#queueTurn()
   }
 }

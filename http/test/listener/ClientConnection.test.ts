@@ -2,7 +2,12 @@
 import { describe, expect, test } from "bun:test"
 import { eventually } from "@punctual/server/testkit/eventually"
 import type { BodyReceiver } from "../../src/HttpRequest.ts"
-import { readBytesMin, turnUnits, unitsPerRequest } from "../../src/listener/ConnectionLimits.ts"
+import {
+  aheadPerTurn,
+  readBytesMin,
+  turnUnits,
+  unitsPerRequest,
+} from "../../src/listener/ConnectionLimits.ts"
 import { smallReadBytes } from "../../src/listener/ReadPace.ts"
 import { ConnectionRig, turn } from "./ConnectionRig.ts"
 
@@ -75,6 +80,25 @@ describe("requests that are sent ahead", () => {
     expect(perTurn.length).toBeGreaterThanOrEqual(connections / 2)
     for (const wire of wires) {
       expect(wire.bodies).toEqual(Array.from({ length: each }, (_, index) => `/${index}`))
+    }
+  })
+
+  test("run at a slow pace, and the requests of clients that wait for their answers do not wait behind them", async () => {
+    const rig = new ConnectionRig()
+    rig.answersAtOnce = ({ path }) => ({ status: 200, headers: {}, body: path })
+    rig.holdsAhead = true
+    rig.connect("10.0.0.1").send(get("/ahead").repeat(3 * aheadPerTurn))
+    await turn()
+    await turn()
+    // The first request of what arrived is not ahead of an answer.
+    expect(rig.requests.length).toBe(1 + aheadPerTurn)
+    rig.connect("10.0.0.1").send(get("/patient"))
+    expect(rig.requests.at(-1)?.request.path).toBe("/patient")
+    for (const aheadTurns of [2, 3]) {
+      rig.beginAheadTurn()
+      await turn()
+      await turn()
+      expect(rig.requests.length).toBe(Math.min(2 + aheadTurns * aheadPerTurn, 3 * aheadPerTurn + 1))
     }
   })
 
@@ -306,6 +330,22 @@ describe("answers", () => {
     wire.send(get("/1"))
     await rig.at(0).answer({ headers: { "x-a": "b\r\nx-c: d" } })
     expect([wire.received, wire.state, rig.defects.length]).toEqual(["", "terminated", 1])
+  })
+})
+
+describe("requests that many connections send at the same moment", () => {
+  test("run a few in each turn, and the addresses take turns", async () => {
+    const rig = new ConnectionRig({ connectionsPerAddressMax: 10_000 })
+    const perTurn = turnUnits / unitsPerRequest
+    const wires = Array.from({ length: 3 * perTurn }, () => rig.connect("10.0.0.1"))
+    for (const wire of wires) wire.send(get("/many"))
+    rig.connect("10.0.0.2").send(get("/other"))
+    expect(rig.requests.length).toBe(perTurn)
+    await turn()
+    const paths = rig.requests.map(({ request }) => request.path)
+    expect(paths.length).toBeLessThanOrEqual(3 * perTurn)
+    expect(paths.indexOf("/other")).toBe(perTurn + 1)
+    await eventually("all requests", () => rig.requests.length === 3 * perTurn + 1 || undefined)
   })
 })
 

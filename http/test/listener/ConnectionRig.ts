@@ -93,6 +93,9 @@ export class ConnectionRig {
   readonly metrics = { open: 0, refused: [] as Array<string>, closed: [] as Array<string> }
   /** If present, every request is answered at once. */
   answersAtOnce: ((request: HttpRequest) => HttpAnswer) | undefined
+  /** The next turn of requests that are ahead of an answer begins only when the test says so. */
+  holdsAhead = false
+  readonly #heldAhead: Array<() => void> = []
   #nowMs = 0
 
   constructor(limits: Partial<ConnectionLimits> = {}) {
@@ -107,8 +110,14 @@ export class ConnectionRig {
         closed: (reason) => this.metrics.closed.push(reason),
       },
       0,
-      // A slow machine must not use up the time of a turn.
-      () => 0,
+      {
+        // A slow machine must not use up the time of a turn.
+        nowMs: () => 0,
+        after: (_, work) => {
+          if (this.holdsAhead) this.#heldAhead.push(work)
+          else setImmediate(work)
+        },
+      },
     )
     this.refused = new RefusedConnections(all, "sample", 0)
   }
@@ -134,6 +143,10 @@ export class ConnectionRig {
     this.#nowMs += ms
     this.connections.sweep(this.#nowMs)
     this.refused.sweep(this.#nowMs)
+  }
+
+  beginAheadTurn(): void {
+    for (const begin of this.#heldAhead.splice(0)) begin()
   }
 
   /** The request that reached the route as the `index`th. */
