@@ -84,6 +84,7 @@ export class DispatcherRig {
       {
         withdraw: (entry) => this.dispatcher.withdraw(entry),
         wake: () => {},
+        isKnown: (namespace) => this.dispatcher.knows(namespace),
       },
     )
     Object.assign(home, { window: this.window })

@@ -24,7 +24,7 @@ export class WindowRig {
     this.window = new Window(
       home,
       { timers: 40, bytes: 1 << 24, page: 10, lookAheadMs: 60_000, ...limits },
-      { withdraw: () => {}, wake: () => {} },
+      { withdraw: () => {}, wake: () => {}, isKnown: () => true },
     )
   }
 

@@ -76,7 +76,7 @@ export const defaultEngineOptions: EngineOptions = {
     inFlightPerNamespace: 100,
     inFlightPerHost: 64,
     unsettled: 4_000,
-    freshNew: 100,
+    freshNew: 50,
     breaker: { failures: 10, firstPauseMs: 1_000, longestPauseMs: 60_000 },
   },
   queue: { queuedItems: 50_000, queuedBytes: 64 * 1024 * 1024 },

@@ -157,6 +157,11 @@ export class Dispatcher {
     return this.#namespaces.get(namespace)
   }
 
+  /** Whether a host of the namespace has taken an attempt. */
+  knows(namespace: string): boolean {
+    return this.#namespaces.get(namespace)?.isKnown ?? this.#slots.standings.knows(namespace)
+  }
+
   /** How many attempts of the namespace the terms allow on this node at once. */
   mostInFlightOf(namespace: string): number {
     return this.#parts.terms.mostInFlight(namespace)
@@ -367,7 +372,7 @@ export class Dispatcher {
     const name = entry.timer.namespace
     let namespace = this.#namespaces.get(name)
     if (namespace === undefined) {
-      namespace = new NamespaceQueue(name, this.#slots.standings.knows(name))
+      namespace = new NamespaceQueue(name, this.knows(name))
       this.#namespaces.set(name, namespace)
     }
     return namespace

@@ -11,7 +11,7 @@ export interface DispatcherLimits {
   readonly inFlightPerHost: number
   /** Attempts in flight and attempts whose outcome is not stored yet, together. */
   readonly unsettled: number
-  /** Attempts of new namespaces that began in the last 50 ms and have not ended. */
+  /** Attempts of new namespaces that began in the last 25 ms and have not ended. */
   readonly freshNew: number
   readonly breaker: BreakerPolicy
 }

@@ -8,9 +8,9 @@ const startsAtOnce = 100
  * New namespaces may start fewer, because nobody knows how many of them there are. Their attempts also end at about this
  * pace, so that known namespaces find the thread free every few milliseconds.
  */
-const newStartsAtOnce = 25
+const newStartsAtOnce = 10
 /** An attempt of a new namespace is fresh for this long, or until it ends. */
-const freshMs = 50
+const freshMs = 25
 /** A timer that is looked at starts, is parked or goes back. One look takes up to 0.01 ms. */
 const looksAtOnce = 400
 

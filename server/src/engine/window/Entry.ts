@@ -16,7 +16,7 @@ export interface Home {
 }
 
 /**
- * - waiting: in the window's heap, until it is due
+ * - waiting: among the waiting timers of the window, until it is due
  * - held: due, but a change of its key is queued, and its answer decides
  * - ready: due, in the dispatcher's queue; it can still be cancelled
  * - inFlight: its attempt is running
@@ -26,6 +26,8 @@ export type EntryState = "waiting" | "held" | "ready" | "inFlight" | "settling"
 
 export class Entry implements HeapItem {
   heapIndex = -1
+  /** Its namespace was new when the entry began to wait. */
+  isOfNew = false
   state: EntryState = "waiting"
   /** The key was cancelled or armed again while the attempt ran. Its outcome is only recorded. */
   isSuperseded = false

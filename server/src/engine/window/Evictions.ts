@@ -5,16 +5,15 @@
 import { compareDue } from "../../domain/DueOrder.ts"
 import type { Uuid } from "../../domain/Timer.ts"
 import type { Allotment } from "./Allotment.ts"
-import type { DueHeap } from "./DueHeap.ts"
 import type { Entry } from "./Entry.ts"
 import type { Horizon, Horizons } from "./Horizons.ts"
 import type { Room } from "./Room.ts"
 import type { Tenants } from "./Tenants.ts"
+import type { WaitingTimers } from "./WaitingTimers.ts"
 
 export interface EvictionsParts {
   readonly entries: ReadonlyMap<Uuid, Entry>
-  /** The waiting entries. */
-  readonly heap: DueHeap<Entry>
+  readonly waiting: WaitingTimers
   readonly horizons: Horizons
   readonly tenants: Tenants
   readonly room: Room
@@ -78,7 +77,9 @@ export class Evictions {
   /** Evicts the latest of the waiting timers that are due after this time, at most an eighth of the window. */
   #letLaterGo(keepUntilMs: number): boolean {
     if (this.#latestWaitingMs <= keepUntilMs) return false
-    const later = [...this.#parts.heap.values()].filter(({ fireAt }) => fireAt > keepUntilMs).sort(compareDue)
+    const later = [...this.#parts.waiting.values()]
+      .filter(({ fireAt }) => fireAt > keepUntilMs)
+      .sort(compareDue)
     const kept = Math.max(0, later.length - Math.ceil(this.#parts.room.capacity / 8))
     this.#latestWaitingMs = later[kept - 1]?.fireAt ?? keepUntilMs
     this.#letGo(later, kept)
@@ -90,7 +91,7 @@ export class Evictions {
    * window would evict.
    */
   enforceBounds(): void {
-    if (this.#parts.room.isOverfull) this.#letGoOf([...this.#parts.heap.values()], 7 / 8)
+    if (this.#parts.room.isOverfull) this.#letGoOf([...this.#parts.waiting.values()], 7 / 8)
   }
 
   /**
@@ -100,7 +101,7 @@ export class Evictions {
   fitIn(horizon: Horizon): void {
     if (!this.#parts.room.isOverfull) return
     const isOfPage = ({ timer }: Entry) => this.#parts.horizons.of(timer.namespace) === horizon
-    this.#letGoOf([...this.#parts.heap.values()].filter(isOfPage), 1)
+    this.#letGoOf([...this.#parts.waiting.values()].filter(isOfPage), 1)
   }
 
   /** Evicts the latest of these until at most this part of the limits is used. */

@@ -93,6 +93,7 @@ export class ShardLoop implements Home {
     this.window = new Window(this, limits, {
       withdraw: (entry) => parts.dispatcher.withdraw(entry),
       wake: () => this.#fireSignal.raise(),
+      isKnown: (namespace) => parts.dispatcher.knows(namespace),
     })
   }
 
@@ -207,14 +208,14 @@ export class ShardLoop implements Home {
           continue
         }
         const now = parts.wall.now()
-        const due = window.takeDue(now, parts.duePace.left)
-        parts.duePace.took(due.length)
+        const due = window.takeDue(now, parts.duePace.left, parts.duePace.newLeft)
+        parts.duePace.took(due)
         parts.dispatcher.submit(due)
         parts.dispatcher.pump()
         // A backlog has pulled the horizon back, so the timers of other namespaces must be read now.
         if (window.isBehind(now)) self.#readSignal.raise()
         parts.onTurn?.()
-        if (parts.duePace.left === 0 && (window.nextFireAt ?? Number.POSITIVE_INFINITY) <= now) {
+        if (parts.duePace.isSpent && (window.nextFireAt ?? Number.POSITIVE_INFINITY) <= now) {
           yield* Effect.yieldNow
           continue
         }

@@ -22,12 +22,12 @@ import { isReadable, type Timer, type TimerHead, timerBytes, type Uuid } from ".
 import type { DuePage } from "../../ports/TimerStore.ts"
 import { QueuedWrites } from "../writing/QueuedWrites.ts"
 import { Allotment } from "./Allotment.ts"
-import { DueHeap } from "./DueHeap.ts"
 import { Entry, type Home } from "./Entry.ts"
 import { Evictions } from "./Evictions.ts"
 import { type Horizon, Horizons } from "./Horizons.ts"
 import { Room, type WindowLimits } from "./Room.ts"
 import { Tenants } from "./Tenants.ts"
+import { WaitingTimers } from "./WaitingTimers.ts"
 
 export type { WindowLimits } from "./Room.ts"
 
@@ -36,6 +36,8 @@ export interface WindowEvents {
   withdraw(entry: Entry): void
   /** A new timer is due earlier than all others. */
   wake(): void
+  /** Whether an endpoint of the namespace has taken an attempt. */
+  isKnown(namespace: string): boolean
 }
 
 /** A running read, and the keys written since it began. */
@@ -55,8 +57,8 @@ export interface Load extends Read {
 
 export class Window {
   readonly #entries = new Map<Uuid, Entry>()
-  readonly #heap = new DueHeap<Entry>()
-  /** The entries that do not wait for their time any more. All others are in the heap. */
+  readonly #waiting: WaitingTimers
+  /** The entries that do not wait for their time any more. */
   readonly #taken = new Set<Entry>()
   readonly #horizons = new Horizons()
   readonly #tenants = new Tenants()
@@ -71,11 +73,12 @@ export class Window {
 
   constructor(home: Home, limits: WindowLimits, events: WindowEvents) {
     this.#home = home
+    this.#waiting = new WaitingTimers(events.isKnown)
     this.#room = new Room(limits)
     this.#allotment = new Allotment(this.#room, this.#tenants, this.#horizons)
     this.#evictions = new Evictions({
       entries: this.#entries,
-      heap: this.#heap,
+      waiting: this.#waiting,
       horizons: this.#horizons,
       tenants: this.#tenants,
       room: this.#room,
@@ -127,7 +130,7 @@ export class Window {
 
   /** When the earliest waiting timer is due. */
   get nextFireAt(): number | undefined {
-    return this.#heap.peek()?.fireAt
+    return this.#waiting.peek()?.fireAt
   }
 
   /** How many timers are due but not started. */
@@ -228,13 +231,10 @@ export class Window {
 
   // ── Firing ────────────────────────────────────────────────────────────────────────────────────
 
-  /** Takes at most `limit` due timers, in due order. Held keys stay. */
-  takeDue(nowMs: number, limit: number): Array<Entry> {
+  /** Takes at most `limit` due timers of known namespaces and then `newLimit` of new ones, in due order. Held keys stay. */
+  takeDue(nowMs: number, limit: number, newLimit = limit): Array<Entry> {
     const due: Array<Entry> = []
-    while (due.length < limit) {
-      const entry = this.#heap.peek()
-      if (entry === undefined || entry.fireAt > nowMs) break
-      this.#heap.remove(entry)
+    for (const entry of this.#waiting.takeDue(nowMs, limit, newLimit)) {
       this.#taken.add(entry)
       const { namespace } = entry.timer
       this.#tenants.addDue(namespace, 1)
@@ -416,15 +416,15 @@ export class Window {
   #wait(entry: Entry): void {
     entry.state = "waiting"
     this.#taken.delete(entry)
-    this.#heap.push(entry)
+    this.#waiting.push(entry)
     this.#evictions.noteWaiting(entry)
-    if (this.#heap.peek() === entry) this.#events.wake()
+    if (this.#waiting.peek() === entry) this.#events.wake()
   }
 
   /** Takes an entry out, in any state. A running attempt continues as superseded. */
   #drop(entry: Entry): void {
     const { namespace } = entry.timer
-    if (entry.state === "waiting") this.#heap.remove(entry)
+    if (entry.state === "waiting") this.#waiting.remove(entry)
     else if (entry.state === "ready" || entry.state === "held") this.#tenants.addDue(namespace, -1)
     else this.#supersede(entry)
     if (entry.state === "ready") this.#events.withdraw(entry)

@@ -69,7 +69,7 @@ export interface WriteQueueLimits {
 const firstRepeatDelayMs = 50
 const longestRepeatDelayMs = 2_000
 /** The most answers that are passed on before the thread does other work. One takes about 0.01 ms. */
-const answersAtOnce = 250
+const answersAtOnce = 100
 
 type WrittenBatch = Extract<BatchAnswer, { readonly result: "written" }>
 

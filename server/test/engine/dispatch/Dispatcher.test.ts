@@ -264,13 +264,13 @@ describe("turns", () => {
     rig.submit("known", "h", 30)
     const ofKnown = () => rig.started.filter((timerId) => timerId.startsWith("known")).length
     expect(ofKnown()).toBe(31)
-    expect(rig.running.size).toBeLessThanOrEqual(25 + 30)
+    expect(rig.running.size).toBeLessThanOrEqual(10 + 30)
     const perTurn = [rig.running.size]
     for (let task = rig.soon.shift(); task !== undefined; task = rig.soon.shift()) {
       task()
       perTurn.push(rig.running.size)
     }
-    expect(perTurn.every((size, turn) => turn === 0 || size - at(perTurn, turn - 1) <= 25)).toBe(true)
+    expect(perTurn.every((size, turn) => turn === 0 || size - at(perTurn, turn - 1) <= 10)).toBe(true)
     expect(rig.running.size).toBe(430)
   })
 
@@ -288,10 +288,10 @@ describe("turns", () => {
     rig.submit("known", "h", 60)
     const count = (name: string) => [...rig.running].filter(({ namespace }) => namespace === name).length
     expect(count("known")).toBe(60)
-    expect(count("refused")).toBeLessThanOrEqual(25)
+    expect(count("refused")).toBeLessThanOrEqual(10)
   })
 
-  test("of new namespaces wait while many of them have just started, until one ends or 50 ms have passed", () => {
+  test("of new namespaces wait while many of them have just started, until one ends or 25 ms have passed", () => {
     const limits = {
       inFlight: 100,
       inFlightPerNamespace: 50,
@@ -308,8 +308,8 @@ describe("turns", () => {
     expect(rig.running.size).toBe(3 + 5)
     first(rig).end(hostFailed)
     expect(rig.running.size).toBe(3 + 5)
-    expect(rig.later.map(([delayMs]) => delayMs)).toEqual([50])
-    rig.nowMs += 50
+    expect(rig.later.map(([delayMs]) => delayMs)).toEqual([25])
+    rig.nowMs += 25
     rig.later.shift()?.[1]()
     expect(rig.running.size).toBe(6 + 5)
     expect(rig.later.length).toBe(1)

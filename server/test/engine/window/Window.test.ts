@@ -157,7 +157,7 @@ const windowOf = (limits: {
   const window: Window = new Window(
     home,
     { lookAheadMs: 60_000, ...limits },
-    { withdraw: () => {}, wake: () => {} },
+    { withdraw: () => {}, wake: () => {}, isKnown: () => true },
   )
   return window
 }

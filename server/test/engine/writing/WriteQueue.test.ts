@@ -199,7 +199,7 @@ test(
 )
 
 engineTest(
-  "at most 250 answers are passed on before the thread does other work, and a shard that closes meanwhile gets each once",
+  "at most 100 answers are passed on before the thread does other work, and a shard that closes meanwhile gets each once",
   { isEmpty: true },
   (engine) =>
     Effect.gen(function* () {
@@ -218,7 +218,7 @@ engineTest(
       yield* engine.still
       for (const commit of [...store.commits]) commit.reply("done")
       yield* engine.still
-      expect([inFirstTurn > 0, inFirstTurn <= 250]).toEqual([true, true])
+      expect([inFirstTurn > 0, inFirstTurn <= 100]).toEqual([true, true])
       expect([answered.get(0)?.length, unanswered.length]).toEqual([300, 300])
       expect([...(answered.get(0) ?? []), ...unanswered]).toEqual(pushed.get(0) ?? [])
     }),
