@@ -26,6 +26,8 @@ export interface RequestBodyOptions {
   readonly stalledAfterMs: number
   /** How much of a body that is too large is read before the connection is closed. */
   readonly discardBytesMax: number
+  /** Is called after the call of a body above this size has ended, because most of what the call needed is unused now. */
+  readonly afterLarge?: { readonly bytes: number; readonly run: () => void }
 }
 
 const mebibyte = 1024 * 1024
@@ -35,7 +37,7 @@ export const defaultBodyOptions: RequestBodyOptions = {
   smallBytes: 16 * 1024,
   // A body and the payloads that are cut out of it are in memory at the same time. Together they fit into 400 MiB with
   // everything else.
-  heldBytesMax: 64 * mebibyte,
+  heldBytesMax: 48 * mebibyte,
   heldBytesPerAddressMax: 32 * mebibyte,
   stalledAfterMs: 1_000,
   // A client that is still writing when its connection closes often reports that error instead of the answer.
@@ -100,15 +102,19 @@ export class RequestBodies {
       },
       tooLarge: () => tooLarge(maxBytes, hint),
     })
+    let usedBytes = 0
     try {
       body.receive(receiver)
       const read = await this.#deadlines.within(promise, this.#tooSlow, brokenOff)
       // After a time-out, nothing more may be kept.
       receiver.stop()
+      if ("bytes" in read) usedBytes = read.bytes.byteLength
       return await use(read)
     } finally {
       drop()
       receiver.free()
+      const { afterLarge } = this.#options
+      if (afterLarge !== undefined && usedBytes > afterLarge.bytes) afterLarge.run()
     }
   }
 

@@ -67,6 +67,6 @@ export const turnMs = 3
 export const aheadPerTurn = 32
 export const aheadTurnMs = 16
 
-/** How fast all connections together read large bodies. The scan of these bodies takes about a third of the thread. */
-export const readBytesPerSecond = 64 * mebibyte
-export const readBurstBytes = 2 * mebibyte
+/** How fast all connections together read large bodies. These bodies take about a fifth of the thread. */
+export const readBytesPerSecond = 24 * mebibyte
+export const readBurstBytes = 1 * mebibyte

@@ -107,7 +107,7 @@ interface RequestFacts {
 interface CallsUnderWay {
   count: number
   /**
-   * Few calls with large bodies run at a time, because each needs a multiple of its body in memory. The addresses of the
+   * One call with a large body runs at a time, because it needs a multiple of its body in memory. The addresses of the
    * clients take turns.
    */
   readonly largeBodies: Turns
@@ -276,9 +276,9 @@ class ApiRoute implements Route {
 const wrongKeyCodes: ReadonlySet<string> = new Set(["unauthorized", "keyNotFound"])
 
 /** Bodies above this size take turns. */
-const largeBodyBytes = 1024 * 1024
+export const largeBodyBytes = 1024 * 1024
 /** The limits of bodies in memory, in total and for one address, also limit how many can wait. */
-const largeBodyTurns = { atOnce: 2, waitingMax: 256, waitAtMostMs: 10_000 }
+const largeBodyTurns = { atOnce: 1, waitingMax: 256, waitAtMostMs: 10_000 }
 /** A page and the rows that are read ahead of it take some megabytes. */
 const walkTurns = { atOnce: 4, waitAtMostMs: 10_000 }
 /** All pages together have at most 16 MiB in a second. Reading and writing a megabyte takes 3 to 10 ms of the thread. */

@@ -9,6 +9,7 @@ import { CallerCheck } from "@punctual/http/CallerCheck"
 import type { HttpAnswer } from "@punctual/http/HttpAnswer"
 import { authMetrics, refusalCounter, routeMetrics } from "@punctual/http/HttpMetrics"
 import type { HttpRequest } from "@punctual/http/HttpRequest"
+import { collectSoon } from "@punctual/http/listener/collectSoon"
 import { defaultBodyOptions, RequestBodies } from "@punctual/http/RequestBody"
 import { RequestGuard, type RequestGuardOptions } from "@punctual/http/RequestGuard"
 import { type PrefixRoute, Router } from "@punctual/http/Router"
@@ -29,7 +30,7 @@ import type { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory
 import type { Deliverers } from "../ports/Deliverer.ts"
 import type { PeerEvents } from "../ports/PeerEvents.ts"
 import { WallClock } from "../ports/WallClock.ts"
-import { makeApiRoutes } from "./ApiRoutes.ts"
+import { largeBodyBytes, makeApiRoutes } from "./ApiRoutes.ts"
 import { Availability } from "./Availability.ts"
 import { callTexts } from "./CallText.ts"
 import { eventStreamMetrics } from "./EventStreamMetrics.ts"
@@ -113,6 +114,7 @@ export const makeHttpService = (
         ...defaultBodyOptions,
         timeoutMs: options.bodyTimeoutMs,
         timeoutSetting: settingName(namePrefix, "BODY_TIMEOUT"),
+        afterLarge: { bytes: largeBodyBytes, run: collectSoon },
       }),
       answerTimeoutMs: options.answerTimeoutMs ?? usualAnswerMs,
       callsMax: options.callsMax,

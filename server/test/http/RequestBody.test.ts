@@ -157,6 +157,27 @@ describe("all bodies together", () => {
   const read = (bodies: RequestBodies, request: HttpRequest) =>
     bodies.withBody(request, 80, async (body) => outcomeOf(body))
 
+  test("after the call of a large body has ended, and only then, the runtime is asked to free memory", async () => {
+    let asked = 0
+    const bodies = new RequestBodies({ ...options, afterLarge: { bytes: 50, run: () => asked++ } })
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const large = pacedRequest(51)
+    const answered = bodies.withBody(large.request, 80, () => promise)
+    large.send(51)
+    large.end()
+    await Promise.resolve()
+    expect(asked).toBe(0)
+    resolve()
+    await answered
+    expect(asked).toBe(1)
+    const smaller = pacedRequest(50)
+    const smallerRead = read(bodies, smaller.request)
+    smaller.send(50)
+    smaller.end()
+    await smallerRead
+    expect(asked).toBe(1)
+  })
+
   test("received bytes count, up to the limit, until their request is answered", async () => {
     const bodies = new RequestBodies(options)
     const first = pacedRequest(80)
