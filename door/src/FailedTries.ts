@@ -1,6 +1,7 @@
 /**
  * Slows down addresses that try wrong keys. Only the answers to wrong keys wait, so a right key from the same address is
- * answered at once. How many answers wait at the same time is limited.
+ * answered at once. How many answers wait at the same time is limited, in all and for each address: a connection whose
+ * answer waits counts for its address, and others behind the same proxy need connections, too.
  */
 const freeTries = 10
 const forgottenAfterMs = 60_000
@@ -8,6 +9,7 @@ const firstDelayMs = 50
 const usualLongestDelayMs = 2_000
 const addressesMax = 10_000
 const waitingMax = 1_000
+export const waitingPerAddressMax = 50
 
 interface Tries {
   count: number
@@ -17,10 +19,13 @@ interface Tries {
 export class FailedTries {
   readonly #byAddress = new Map<string, Tries>()
   readonly #longestDelayMs: number
+  readonly #sleep: (ms: number) => Promise<void>
+  readonly #waitingOf = new Map<string, number>()
   #waiting = 0
 
-  constructor(longestDelayMs = usualLongestDelayMs) {
+  constructor(longestDelayMs = usualLongestDelayMs, sleep = sleepFor) {
     this.#longestDelayMs = longestDelayMs
+    this.#sleep = sleep
   }
 
   /** Counts a failure. Answers how long its answer should wait, in milliseconds. */
@@ -39,13 +44,23 @@ export class FailedTries {
   }
 
   /** Resolves after the delay, or at once if too many answers wait already. */
-  async wait(delayMs: number): Promise<void> {
-    if (delayMs === 0 || this.#waiting >= waitingMax) return
-    this.#waiting++
+  async wait(address: string, delayMs: number): Promise<void> {
+    const waiting = this.#waitingOf.get(address) ?? 0
+    if (delayMs === 0 || this.#waiting >= waitingMax || waiting >= waitingPerAddressMax) return
+    this.#addWaiting(address, 1)
     try {
-      await new Promise<void>((resolve) => setTimeout(resolve, delayMs))
+      await this.#sleep(delayMs)
     } finally {
-      this.#waiting--
+      this.#addWaiting(address, -1)
     }
   }
+
+  #addWaiting(address: string, change: 1 | -1): void {
+    const waiting = (this.#waitingOf.get(address) ?? 0) + change
+    if (waiting === 0) this.#waitingOf.delete(address)
+    else this.#waitingOf.set(address, waiting)
+    this.#waiting += change
+  }
 }
+
+const sleepFor = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))

@@ -38,6 +38,7 @@ export interface Refusal {
   readonly reason: FailureReason
   /** How long the answer should wait. See `FailedTries`. */
   readonly delayMs: number
+  readonly addressGroup: string
 }
 
 export interface GateOptions {
@@ -86,7 +87,7 @@ export class Gate {
   /** Only a wrong key is a guess. The other answers do not wait. */
   #refusal({ addressGroup }: Presented, reason: FailureReason): Refusal {
     const delayMs = reason === "wrong" ? this.tries.failed(addressGroup, performance.now()) : 0
-    return { problem: problems[reason](), reason, delayMs }
+    return { problem: problems[reason](), reason, delayMs, addressGroup }
   }
 
   #now(): number {

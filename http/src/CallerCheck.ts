@@ -35,16 +35,17 @@ export class CallerCheck {
   }
 
   /** The answer to a caller who was not let in. The answers to many wrong keys of one address wait. */
-  async refused({ problem, reason, delayMs }: Refusal): Promise<HttpAnswer> {
+  async refused({ problem, reason, delayMs, addressGroup }: Refusal): Promise<HttpAnswer> {
     this.#metrics.failed(reason)
-    await this.#gate.tries.wait(delayMs)
+    await this.#gate.tries.wait(addressGroup, delayMs)
     return problemResponse(problem)
   }
 
   /** For a call that takes a key in its body: counts a wrong one like a wrong one in a header. */
   async wrongKeyInBody({ addressGroup }: HttpRequest): Promise<void> {
     this.#metrics.failed("wrong")
-    await this.#gate.tries.wait(this.#gate.tries.failed(addressGroup, performance.now()))
+    const { tries } = this.#gate
+    await tries.wait(addressGroup, tries.failed(addressGroup, performance.now()))
   }
 
   /** The answer to a request that lacks a right on the whole service; `undefined` if it may go on. */

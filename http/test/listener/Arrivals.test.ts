@@ -44,7 +44,7 @@ const rig = ({ waitingMax = 1_000, isSecure = false } = {}) => {
   return { arrivals, served, got, connect, nextTurn: () => begins.shift()?.() }
 }
 
-const many = <A>(count: number, make: (index: number) => A): ReadonlyArray<A> =>
+const many = <A>(count: number, make: (index: number) => A): Array<A> =>
   Array.from({ length: count }, (_, index) => make(index))
 
 describe("new connections", () => {
