@@ -6,6 +6,7 @@ import { formatDuration } from "@punctual/api/DurationMs"
 import { BodyTooLarge, InvalidJson, Overloaded, type Problem, RequestTimeout } from "@punctual/api/Problem"
 import { ArrivingBodies, ArrivingBody } from "./ArrivingBodies.ts"
 import { Deadlines } from "./Deadlines.ts"
+import { GrowingBytes, type GrowingBytesOptions } from "./GrowingBytes.ts"
 import type { BodyReceiver, HttpRequest, IncomingBody } from "./HttpRequest.ts"
 
 export interface RequestBodyOptions {
@@ -142,9 +143,7 @@ export class RequestBodies {
   }
 }
 
-interface CollectorOptions {
-  readonly maxBytes: number
-  readonly declaredBytes: number | undefined
+interface CollectorOptions extends GrowingBytesOptions {
   readonly discardBytesMax: number
   /** Counts more bytes, unless there is no room. */
   readonly hold: (bytes: number) => boolean
@@ -154,18 +153,16 @@ interface CollectorOptions {
   readonly tooLarge: () => BodyRead
 }
 
-/**
- * Collects a body in one buffer. A list of pieces would cost far more memory if the pieces are tiny. If the length is
- * declared, the buffer has this length from the start: memory that nobody has written to takes no room.
- */
 class Collector implements BodyReceiver {
   readonly #options: CollectorOptions
-  #buffer = new Uint8Array(0)
+  readonly #collected: GrowingBytes
+  /** With those that were dropped. */
   #bytes = 0
   #isOver = false
 
   constructor(options: CollectorOptions) {
     this.#options = options
+    this.#collected = new GrowingBytes(options)
   }
 
   chunk(piece: Uint8Array): void {
@@ -176,10 +173,9 @@ class Collector implements BodyReceiver {
       this.#end(problem())
     } else if (bytes > maxBytes) {
       drop()
-      this.#buffer = new Uint8Array(0)
+      this.#collected.free()
     } else if (hold(piece.byteLength)) {
-      this.#grow(bytes)
-      this.#buffer.set(piece, this.#bytes)
+      this.#collected.append(piece)
     } else {
       this.#end(tooManyBodies())
     }
@@ -188,7 +184,7 @@ class Collector implements BodyReceiver {
 
   end(): void {
     const isTooLarge = this.#bytes > this.#options.maxBytes
-    this.#end(isTooLarge ? this.#options.tooLarge() : { bytes: this.#buffer.subarray(0, this.#bytes) })
+    this.#end(isTooLarge ? this.#options.tooLarge() : { bytes: this.#collected.bytes })
   }
 
   broken(): void {
@@ -206,27 +202,15 @@ class Collector implements BodyReceiver {
     this.free()
   }
 
-  /** Frees the memory now. The runtime would free it much later, because it does not know that memory is scarce. */
   free(): void {
     this.#isOver = true
-    this.#buffer.buffer.transfer(0)
-    this.#buffer = new Uint8Array(0)
+    this.#collected.free()
   }
 
   #end(read: BodyRead): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#options.onEnd(read)
-  }
-
-  #grow(bytes: number): void {
-    const { byteLength } = this.#buffer
-    if (bytes <= byteLength) return
-    const { maxBytes, declaredBytes } = this.#options
-    const grown = new Uint8Array(declaredBytes ?? Math.min(maxBytes, Math.max(bytes, 2 * byteLength)))
-    grown.set(this.#buffer.subarray(0, this.#bytes))
-    this.#buffer.buffer.transfer(0)
-    this.#buffer = grown
   }
 }
 
