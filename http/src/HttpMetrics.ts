@@ -101,8 +101,8 @@ export const connectionMetrics = (prefix: string, context: Context.Context<never
     closed: countedByReason(
       context,
       `${prefix}_http_connections_closed_total`,
-      "Connections that the service closed: no request came (idle), the headers were too slow (arriving), the client did not read (unread), a new connection needed room (room), or too many bytes waited (bytes).",
-      ["idle", "arriving", "unread", "room", "bytes"],
+      "Connections that the service closed: the handshake of TLS was too slow (securing), no request came (idle), the headers were too slow (arriving), the client did not read (unread), a new connection needed room (room), or too many bytes waited (bytes).",
+      ["securing", "idle", "arriving", "unread", "room", "bytes"],
     ),
   }
 }

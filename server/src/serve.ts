@@ -124,6 +124,7 @@ export const serve = Effect.fn("serve")(function* (
     makeHttpService({
       limits,
       bodyTimeoutMs,
+      freeMemory: listening.freeMemory,
       callsMax,
       guard,
       moreMetrics: commands.metrics,

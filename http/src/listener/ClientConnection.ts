@@ -65,16 +65,17 @@ export class ClientConnection implements WireEvents, OpenConnection {
     this.#options = options
     this.#connections = options.connections
     this.#outgoing = new OutgoingBytes(wire)
-    this.place = options.connections.placeFor(addressGroup)
+    this.place = options.connections.placeFor(addressGroup, options.isSecure ? "securing" : "idle")
     options.connections.enter(this)
+  }
+
+  onSecured(): void {
+    if (this.place.phase === "securing") this.#moveTo("idle")
   }
 
   onData(bytes: Buffer): void {
     if (this.#isClosed) return
-    if (this.#isLast) {
-      this.#drop(bytes.length)
-      return
-    }
+    if (this.#isLast) return void this.#drop(bytes.length)
     this.#reader.push(bytes)
     this.#isFresh = true
     this.#advance()
@@ -89,10 +90,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
   onEnd(): void {
     this.#isInputEnded = true
     if (this.#isClosed) return
-    if (this.#hasLeft) {
-      this.#end()
-      return
-    }
+    if (this.#hasLeft) return void this.#end()
     // A client that reads a stream and sends nothing more has most likely gone.
     if (this.#isStreaming) this.#exchange?.abort()
     this.#advance()
@@ -133,7 +131,8 @@ export class ClientConnection implements WireEvents, OpenConnection {
   }
 
   drain(): void {
-    if (this.place.phase === "idle" || this.#hasLeft) this.#end()
+    const { phase } = this.place
+    if (phase === "idle" || phase === "securing" || this.#hasLeft) this.#end()
     else if (this.#isStreaming) this.#exchange?.abort()
   }
 

@@ -18,16 +18,17 @@ import { RoomQueue } from "./RoomQueue.ts"
 import { TurnBudget } from "./TurnBudget.ts"
 
 /**
+ * - `securing`: the handshake of TLS is not complete.
  * - `idle`: no byte of the next request has arrived.
  * - `arriving`: a part of a head has arrived.
  * - `receiving`: a part of a body is still to come. The route limits its time.
  * - `busy`: a whole request has arrived and is not answered yet, or the client has not read its answer.
  * - `leaving`: the last answer is sent, and the client should close.
  */
-export type Phase = "idle" | "arriving" | "receiving" | "busy" | "leaving"
+export type Phase = "securing" | "idle" | "arriving" | "receiving" | "busy" | "leaving"
 
 /** What ran out: the time of a phase, or the time to read an answer. */
-export type Expired = "idle" | "arriving" | "leaving" | "unread"
+export type Expired = "securing" | "idle" | "arriving" | "leaving" | "unread"
 
 export interface OpenConnection {
   readonly place: ConnectionPlace
@@ -63,7 +64,7 @@ export interface ConnectionPlace {
 export type ConnectionRefusal = "total" | "address"
 
 /** In this order connections make room. */
-const roomOrder: ReadonlyArray<Waiting> = ["leaving", "idle", "arriving", "receiving", "unread"]
+const roomOrder: ReadonlyArray<Waiting> = ["leaving", "securing", "idle", "arriving", "receiving", "unread"]
 
 /** How many connections one sweep ends, so that it does not hold the thread. */
 export const endsPerSweep = 200
@@ -126,12 +127,13 @@ export class ClientConnections {
     return undefined
   }
 
-  /** A new connection is idle. Its group counts from here on, so `enter` must follow. */
-  placeFor(groupName: string): ConnectionPlace {
+  /** The group of a new connection counts from here on, so `enter` must follow. */
+  placeFor(groupName: string, phase: "securing" | "idle" = "idle"): ConnectionPlace {
     const group = this.#groups.get(groupName) ?? {
       name: groupName,
       open: 0,
       waiting: {
+        securing: new Set(),
         idle: new Set(),
         arriving: new Set(),
         receiving: new Set(),
@@ -141,12 +143,13 @@ export class ClientConnections {
     }
     this.#groups.set(groupName, group)
     group.open++
-    return { group, phase: "idle", sinceMs: this.#nowMs, unreadSinceMs: 0 }
+    return { group, phase, sinceMs: this.#nowMs, unreadSinceMs: 0 }
   }
 
   enter(connection: OpenConnection): void {
     this.#open.add(connection)
-    connection.place.group.waiting.idle.add(connection)
+    const { group, phase } = connection.place
+    if (phase !== "busy") group.waiting[phase].add(connection)
     this.#metrics.open(this.#open.size)
   }
 
@@ -207,6 +210,7 @@ export class ClientConnections {
       look(waiting, "idle", idleMs)
       look(waiting, "leaving", lingerMs)
       look(waiting, "arriving", headMs)
+      look(waiting, "securing", headMs)
     }
     for (const [connection, what] of overdue) connection.expire(what)
     return overdue.length === endsPerSweep

@@ -7,7 +7,7 @@ export interface ConnectionLimits {
   readonly connectionsPerAddressMax: number
   /** How long a connection may stay open without a request. */
   readonly idleMs: number
-  /** The longest time from the first byte of a request to the end of its headers. */
+  /** The longest time from the first byte of a request to the end of its headers, and of a handshake of TLS. */
   readonly headMs: number
   /** How long a client may take to read a part of an answer. */
   readonly readMs: number

@@ -17,6 +17,7 @@ import {
   readBurstBytes,
   readBytesPerSecond,
 } from "./ConnectionLimits.ts"
+import { collectSoon } from "./collectSoon.ts"
 import { connectionsWithin, openFilesMax } from "./openFilesMax.ts"
 import { PacedWire } from "./PacedWire.ts"
 import { ReadPace } from "./ReadPace.ts"
@@ -35,6 +36,8 @@ export interface Listening {
   readonly connectionsMax: number
   /** New connections use this certificate, and open ones keep theirs. Throws if the runtime refuses it. */
   useCertificate(certificate: ServerCertificate): void
+  /** Asks the runtime to look for memory that requests no longer use. It does so beside the thread. */
+  freeMemory(): void
   /** Refuses new connections, waits at most `withinMs` for running requests, then closes all connections. */
   close(withinMs: number): Effect.Effect<void>
 }
@@ -73,6 +76,7 @@ export const listen = (options: ListenOptions): Effect.Effect<Listening, CannotL
       url: urlOf(options, server.port),
       connectionsMax: limits.connectionsMax,
       useCertificate: server.useCertificate,
+      freeMemory: collectSoon,
       close: (withinMs) =>
         Effect.sync(server.stop).pipe(
           Effect.andThen(Effect.promise(() => connections.drain())),

@@ -41,6 +41,10 @@ export class PacedWire implements Wire, WireEvents, PacedReader {
     if (!this.#isHeld) this.#wire.resume()
   }
 
+  onSecured(): void {
+    this.events?.onSecured?.()
+  }
+
   onDrain(): void {
     this.events?.onDrain()
   }

@@ -77,7 +77,7 @@ const socketsOf = ({ host, port, accept, onDefect }: TcpServerOptions) => {
       opened.data = accept(opened)
     },
     // With this handler the runtime reports a connection before its handshake, so that it counts from its beginning.
-    handshake: () => undefined,
+    handshake: ({ data }) => data?.onSecured?.(),
     data: ({ data }, bytes) => data?.onData(bytes),
     drain: ({ data }) => data?.onDrain(),
     end: ({ data }) => data?.onEnd(),

@@ -16,6 +16,8 @@ export interface Wire {
 
 /** Who listens to the events of a wire. */
 export interface WireEvents {
+  /** The handshake of TLS is complete. */
+  onSecured?(): void
   onData(bytes: Buffer): void
   /** The wire takes bytes again. */
   onDrain(): void

@@ -349,6 +349,31 @@ describe("requests that many connections send at the same moment", () => {
   })
 })
 
+describe("a connection with TLS", () => {
+  test("is cut off if its handshake takes too long, and may be idle for longer after it", () => {
+    const rig = new ConnectionRig({ headMs: 10_000, idleMs: 75_000 })
+    const [half, secured] = [rig.connect("10.0.0.1", true), rig.connect("10.0.0.1", true)]
+    secured.events?.onSecured?.()
+    rig.pass(9_999)
+    expect([half.state, secured.state]).toEqual(["open", "open"])
+    rig.pass(1)
+    expect([half.state, secured.state]).toEqual(["terminated", "open"])
+    expect(rig.metrics.closed).toEqual(["securing"])
+    rig.pass(65_000)
+    expect(secured.state).toBe("ended")
+  })
+
+  test("makes room during its handshake before those that are idle", () => {
+    const rig = new ConnectionRig({ connectionsPerAddressMax: 2 })
+    const idle = rig.connect("10.0.0.1", true)
+    idle.events?.onSecured?.()
+    const half = rig.connect("10.0.0.1", true)
+    rig.pass(250)
+    rig.connect("10.0.0.1", true)
+    expect([half.state, idle.state]).toEqual(["ended", "open"])
+  })
+})
+
 describe("a client that does not read", () => {
   test("gets the rest when it reads, and its next request waits until then", async () => {
     const rig = new ConnectionRig()

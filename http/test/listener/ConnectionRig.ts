@@ -122,7 +122,7 @@ export class ConnectionRig {
     this.refused = new RefusedConnections(all, "sample", 0)
   }
 
-  connect(remoteAddress = "10.0.0.1"): MemoryWire {
+  connect(remoteAddress = "10.0.0.1", isSecure = false): MemoryWire {
     const wire = new MemoryWire(remoteAddress)
     const group = addressGroupOf(remoteAddress)
     const reason = this.connections.whyRefused(group)
@@ -132,7 +132,7 @@ export class ConnectionRig {
             connections: this.connections,
             handle: (request) => this.#handle(request),
             onDefect: (error) => this.defects.push(error),
-            isSecure: false,
+            isSecure,
           })
         : this.refused.refuse(wire, reason)
     return wire

@@ -97,7 +97,7 @@ describe("with TLS", () => {
   })
 
   test("a connection without a handshake counts, and makes room or closes when its time is over", () =>
-    withListener({ certificate, handle: answered, limits: { idleMs: 1 } }, async ({ port }) => {
+    withListener({ certificate, handle: answered, limits: { headMs: 1 } }, async ({ port }) => {
       using silent = await RawClient.connected({ port })
       silent.socket.on("end", () => silent.socket.end())
       await silent.closed()

@@ -9,7 +9,6 @@ import { CallerCheck } from "@punctual/http/CallerCheck"
 import type { HttpAnswer } from "@punctual/http/HttpAnswer"
 import { authMetrics, refusalCounter, routeMetrics } from "@punctual/http/HttpMetrics"
 import type { HttpRequest } from "@punctual/http/HttpRequest"
-import { collectSoon } from "@punctual/http/listener/collectSoon"
 import { defaultBodyOptions, RequestBodies } from "@punctual/http/RequestBody"
 import { RequestGuard, type RequestGuardOptions } from "@punctual/http/RequestGuard"
 import { type PrefixRoute, Router } from "@punctual/http/Router"
@@ -42,6 +41,8 @@ import { makeSiteRoutes } from "./SiteRoutes.ts"
 export interface HttpServiceOptions {
   readonly limits: Limits
   readonly bodyTimeoutMs: number
+  /** Asks the runtime to look for unused memory. */
+  readonly freeMemory?: () => void
   readonly callsMax: number
   /** The program and its settings, for operators. */
   readonly about?: AboutService
@@ -114,7 +115,9 @@ export const makeHttpService = (
         ...defaultBodyOptions,
         timeoutMs: options.bodyTimeoutMs,
         timeoutSetting: settingName(namePrefix, "BODY_TIMEOUT"),
-        afterLarge: { bytes: largeBodyBytes, run: collectSoon },
+        ...(options.freeMemory === undefined
+          ? {}
+          : { afterLarge: { bytes: largeBodyBytes, run: options.freeMemory } }),
       }),
       answerTimeoutMs: options.answerTimeoutMs ?? usualAnswerMs,
       callsMax: options.callsMax,
