@@ -6,8 +6,6 @@ import { describeUnless } from "../../testkit/describeUnless.ts"
 import { ProcessRun } from "./ProcessRun.ts"
 
 const clients = 8
-/** How often each client sends the body. */
-const rounds = 3
 const mebibyte = 1024 * 1024
 const memoryMax = 400 * mebibyte
 
@@ -56,14 +54,12 @@ describeUnless(reason, "while large bodies are refused", () => {
 
     for (const [name, textOf] of Object.entries(attacks)) {
       const body = new TextEncoder().encode(textOf())
-      let unanswered = clients * rounds
+      let unanswered = clients
       const answers: Array<{ readonly status: number; readonly text: string }> = []
       const all = Promise.all(
         Array.from({ length: clients }, async () => {
-          for (let round = 0; round < rounds; round++) {
-            answers.push(await post("createMany", body))
-            unanswered--
-          }
+          answers.push(await post("createMany", body))
+          unanswered--
         }),
       )
       let meanwhile = 0
@@ -78,7 +74,7 @@ describeUnless(reason, "while large bodies are refused", () => {
       expect([name, statuses.filter((status) => status !== 400 && status !== 503)]).toEqual([name, []])
       expect([name, statuses.includes(400)]).toEqual([name, true])
       for (const { text } of answers) expect(text.length).toBeLessThan(2_000)
-      expect([name, meanwhile >= rounds]).toEqual([name, true])
+      expect([name, meanwhile > 0]).toEqual([name, true])
       expect([name, memoryPeak(service.pid) <= memoryMax]).toEqual([name, true])
     }
 
