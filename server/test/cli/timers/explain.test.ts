@@ -195,7 +195,7 @@ describe("a timer that has not fired", () => {
       expect(text).toContain("punctual namespaces put shop --max-in-flight N\n")
       const running = await explained(punctual, `t-${states.indexOf("inFlight")}`)
       expect(running).toMatch(
-        /^shop\/t-\d has been in flight since 2\d{3}-.*Z\.\nAttempt 1 of 10 has been running for \d+ m?s\. It ends after 15s at the latest\.\n$/,
+        /^shop\/t-\d has been in flight since 2\d{3}-.*Z\.\nAttempt 1 of 10 has been running for [\d.]+ m?s\. It ends after 15s at the latest\.\n$/,
       )
     }))
 })
