@@ -274,3 +274,24 @@ describe("one hanging host of a namespace", () => {
     }),
   )
 })
+
+describe("a crowd of new namespaces whose timers are due at one instant", () => {
+  engineTest(
+    "does not fire before the timers of known namespaces, and all of it fires",
+    { shards: 1 },
+    (engine) =>
+      Effect.gen(function* () {
+        yield* engine.create({ namespace: "known", inMs: 10 })
+        yield* engine.advance(100)
+        const executeAt = engine.now() + 1_000
+        // More than leave the window in one turn.
+        const crowd = Array.from({ length: 1_100 }, (_, index) => `new-${index}`)
+        const commands = [...crowd, "known"].map((namespace) => engine.command({ namespace, executeAt }))
+        yield* engine.node.scheduler.createMany(commands)
+        engine.fires.length = 0
+        yield* engine.advance(1_000)
+        expect(engine.fires.slice(0, 2).map(({ namespace }) => namespace)).toContain("known")
+        expect(new Set(engine.fires.map(({ namespace }) => namespace)).size).toBe(crowd.length + 1)
+      }),
+  )
+})
