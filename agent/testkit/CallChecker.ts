@@ -20,9 +20,10 @@ export interface SeenRequest {
   readonly at: number
 }
 
+/** What the check needs of a call, so that it can come from the domain or from the API. */
 export interface EndedCall {
-  readonly call: ServiceCall
-  readonly timeline: ReadonlyArray<TimelineEntry>
+  readonly call: Pick<ServiceCall, "tenantId" | "serviceCallId" | "state" | "attemptId" | "error">
+  readonly timeline: ReadonlyArray<Pick<TimelineEntry, "version" | "what" | "state">>
 }
 
 export interface CallRun {
@@ -72,8 +73,8 @@ const problemsOf = (
   const ends = timeline.filter(({ state, what }) => finalStates.has(state) && what !== "LateOutcome")
   if (isOver && ends.length !== 1) problems.push(`${name} ended ${ends.length} times`)
   if (requests.length > 1) problems.push(`the target of ${name} saw ${requests.length} requests`)
-  if (call.state === "Succeeded" && requests.length === 0)
-    problems.push(`${name} succeeded without a request`)
+  const isAnswered = call.state === "Succeeded" || call.error?.kind === "status"
+  if (isAnswered && requests.length === 0) problems.push(`${name} has an answer without a request`)
   if (call.state === "Cancelled" && requests.length > 0) problems.push(`${name} was cancelled and called`)
   for (const { attemptId, at } of requests) {
     if (attemptId !== call.attemptId) problems.push(`${name} was called by another attempt`)
