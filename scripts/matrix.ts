@@ -1,5 +1,6 @@
 // `npm run test:matrix`: checks that take too long for every commit. It runs model and property tests with ten times
-// their usual runs, the console over a million timers, more worlds of the simulator than `npm test`, and its mutations.
+// their usual runs, the console over a million timers, the agent killed at every step on every bus and store, more worlds
+// of the simulator than `npm test`, and its mutations.
 // The parts run one after the other and print their progress. The last line has the form of `npm test`: all worlds
 // together count as one test, and so do all mutations.
 import { parseArgs } from "node:util"
@@ -9,11 +10,15 @@ import { summaryOf } from "./summary.ts"
 import { GroupSorter, groups, testFiles } from "./testGroups.ts"
 import { runTests } from "./testRun.ts"
 
-const parts = ["models", "console", "seeds", "mutations"] as const
+const parts = ["models", "console", "crashes", "seeds", "mutations"] as const
 type Part = (typeof parts)[number]
 
 /** The console on SQLite. It lists a million timers here. */
 const consoleFile = "web/test/sqliteConsole.test.ts"
+/** The Service Agent, killed again and again. It gets 5,000 calls on each pair of a bus and a store here. */
+const crashesFile = "agent/test/process/crashes.test.ts"
+/** They have parts of their own. */
+const ownParts: ReadonlyArray<string> = [consoleFile, crashesFile]
 
 const usage = `npm run test:matrix -- [options]
   --only PART    one of ${parts.join(", ")}
@@ -46,6 +51,7 @@ const positive = (name: string, text: string): number => {
 }
 
 const matrixEffort = { env: { PUNCTUAL_EFFORT: "matrix" }, timeoutMs: 15 * 60_000 }
+const crashesEffort = { ...matrixEffort, timeoutMs: 60 * 60_000 }
 
 /** The tests that take their number of runs from testkit/effort.ts, except those that have a part of their own. */
 const models = async (): Promise<ReadonlyArray<Result>> => {
@@ -54,7 +60,7 @@ const models = async (): Promise<ReadonlyArray<Result>> => {
     const reached = sorter.filesReachedBy(file)
     return (
       reached.includes("server/testkit/effort.ts") &&
-      file !== consoleFile &&
+      !ownParts.includes(file) &&
       !reached.includes("server/testkit/simulation/Simulation.ts")
     )
   })
@@ -79,6 +85,9 @@ const run = async ({ parts, seeds, from }: Asked): Promise<ReadonlyArray<Result>
   if (parts.includes("models")) results.push(...(await models()))
   if (parts.includes("console")) {
     results.push(await runTests({ title: "console", files: [consoleFile], ...matrixEffort }, true))
+  }
+  if (parts.includes("crashes")) {
+    results.push(await runTests({ title: "crashes", files: [crashesFile], ...crashesEffort }, true))
   }
   if (parts.includes("seeds")) {
     results.push(

@@ -20,6 +20,7 @@ import { CallWriter } from "./orchestration/CallWriter.ts"
 import { Orchestration } from "./orchestration/Orchestration.ts"
 import { OutboxDispatcher } from "./outbox/OutboxDispatcher.ts"
 import { CallStore } from "./ports/CallStore.ts"
+import { type StepHook, Steps } from "./ports/Steps.ts"
 import type { AgentConfiguration } from "./settings/AgentConfiguration.ts"
 import { agentSettings, openAgentSettings } from "./settings/agentSettings.ts"
 import { PostgresCallStore } from "./stores/postgres/PostgresCallStore.ts"
@@ -44,6 +45,8 @@ export interface AgentParts {
   readonly isDemo: boolean
   /** Ends the process at once. Nothing may be acknowledged after this. */
   readonly onFatal: (message: string) => void
+  /** Called at each named step. Only tests give it. */
+  readonly steps?: StepHook
 }
 
 type Failure = { readonly message: string }
@@ -134,6 +137,7 @@ const agentLayer = (parts: AgentParts) => {
       ),
     ),
     Layer.provideMerge(CallSignals.layer),
+    Layer.provide(parts.steps === undefined ? Layer.empty : Layer.succeed(Steps, parts.steps)),
   )
 }
 

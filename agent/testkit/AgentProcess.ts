@@ -4,15 +4,21 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { eventually } from "@punctual/server/testkit/eventually"
+import type { StepName } from "../src/ports/Steps.ts"
 
 export interface AgentProcessOptions {
   /** Where its stores are, unless the settings name other places. */
   readonly folder: string
   readonly args?: ReadonlyArray<string>
   readonly settings?: Readonly<Record<string, string>>
+  /** The agent can be told to kill itself at a step: `dieAt`. */
+  readonly isMortal?: boolean
 }
 
-const mainFile = fileURLToPath(new URL("../../app/src/main.ts", import.meta.url))
+/** What the agent says when it knows where to die. */
+export const armedLine = "The agent dies at"
+
+const fileAt = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 const running = new Set<ChildProcess>()
 process.on("exit", () => {
@@ -51,24 +57,29 @@ export class AgentProcess implements AsyncDisposable {
     return /Service Agent listens on (\S+)/.exec(this.stdout)?.[1] ?? ""
   }
 
+  get isRunning(): boolean {
+    return this.#child !== undefined
+  }
+
   /** The exit code, once the process has ended; undefined if a signal ended it. */
   get exit(): Promise<number | undefined> {
     return this.#exit
   }
 
   launch(): void {
-    const { args = [], folder, settings } = this.#options
-    const child = spawn(process.execPath, [mainFile, "agent", ...args], {
+    const { args = [], folder, settings, isMortal = false } = this.#options
+    const entry = isMortal ? [fileAt("mortalAgent.ts")] : [fileAt("../../app/src/main.ts"), "agent"]
+    const child = spawn(process.execPath, [...entry, ...args], {
       cwd: folder,
       env: {
         ...inherited(),
         TIMER_HTTP_PORT: "0",
         AGENT_HTTP_PORT: "0",
-        TIMER_DB_PATH: join(folder, "punctual.db"),
+        TIMER_STORE_URL: `sqlite:${join(folder, "punctual.db")}`,
         AGENT_STORE_URL: `sqlite:${join(folder, "agent.db")}`,
         ...settings,
       },
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: [isMortal ? "pipe" : "ignore", "pipe", "pipe"],
     })
     this.#child = child
     this.stdout = ""
@@ -101,6 +112,14 @@ export class AgentProcess implements AsyncDisposable {
   async kill9(): Promise<void> {
     this.#child?.kill("SIGKILL")
     await this.#exit
+  }
+
+  /** The process kills itself when it reaches the step for the nth time from now on. */
+  async dieAt(step: StepName, nth: number): Promise<void> {
+    this.#child?.stdin?.write(`${step} ${nth}\n`)
+    await eventually(`the agent knows that it dies at ${step}`, () =>
+      this.stdout.includes(`${armedLine} ${step} ${nth}\n`) ? true : undefined,
+    )
   }
 
   terminate(): Promise<number | undefined> {

@@ -32,7 +32,7 @@ import { OutboxDispatcher } from "../src/outbox/OutboxDispatcher.ts"
 import type { ServiceCaller } from "../src/ports/ServiceCaller.ts"
 import { type StepHook, Steps } from "../src/ports/Steps.ts"
 import { SqliteCallStore } from "../src/stores/sqlite/SqliteCallStore.ts"
-import type { SeenRequest, SubmittedCall } from "./CallChecker.ts"
+import type { SubmittedCall } from "./CallChecker.ts"
 import { callWorkerUrl } from "./sqliteCalls.ts"
 
 const topics = agentTopics("shared")
@@ -133,23 +133,3 @@ export const untilCall = (
       60_000,
     ),
   )
-
-/** A target on loopback that notes every request. `/fail` answers 503. */
-export const startTarget = () => {
-  const seen: Array<SeenRequest> = []
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: async (request) => {
-      const at = Date.now()
-      const { tenantId, serviceCallId } = (await request.json()) as SubmittedCall
-      seen.push({ tenantId, serviceCallId, attemptId: request.headers.get("idempotency-key") ?? "", at })
-      const isFailing = new URL(request.url).pathname === "/fail"
-      return new Response(isFailing ? "no" : "done", {
-        status: isFailing ? 503 : 200,
-        headers: { "set-cookie": "session=secret" },
-      })
-    },
-  })
-  return { seen, url: `http://127.0.0.1:${server.port}`, stop: () => server.stop(true) }
-}

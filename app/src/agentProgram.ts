@@ -22,6 +22,8 @@ export interface AgentProgramParts extends ServiceParts {
   readonly agentWorkerUrl: URL
   /** The pages of the agent, if they were built. */
   readonly agentPages?: PagePack
+  /** Called at each named step of a call. Only tests give it. */
+  readonly agentSteps?: AgentParts["steps"]
 }
 
 /** Runs until it is asked to stop. Returns the exit code. */
@@ -54,6 +56,7 @@ export const runAgent = async (args: ReadonlyArray<string>, parts: AgentProgramP
     ...(parts.agentPages === undefined ? {} : { pages: parts.agentPages }),
     isDemo: asked.isDemo,
     onFatal: parts.onFatal,
+    ...(parts.agentSteps === undefined ? {} : { steps: parts.agentSteps }),
   })
   const told = Effect.gen(function* () {
     for (const warning of read.warnings) yield* Effect.logWarning(warning)
