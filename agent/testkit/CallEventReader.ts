@@ -1,10 +1,11 @@
-// A reader of the agent's stream of changes, for tests.
+// A reader of the agent's stream of changes, for tests and benchmarks.
 
 export interface ReadEvent {
   readonly event: string
   readonly id: string | undefined
   // biome-ignore lint/suspicious/noExplicitAny: each test says which data it expects.
   readonly data: any
+  readonly receivedAtMs: number
 }
 
 export class CallEventReader implements Disposable {
@@ -51,7 +52,9 @@ export class CallEventReader implements Disposable {
       }),
     )
     const event = fields.get("event")
-    if (event !== undefined)
-      this.all.push({ event, id: fields.get("id"), data: JSON.parse(fields.get("data") ?? "null") })
+    if (event === undefined) return
+    const data: unknown = JSON.parse(fields.get("data") ?? "null")
+    const receivedAtMs = performance.timeOrigin + performance.now()
+    this.all.push({ event, id: fields.get("id"), data, receivedAtMs })
   }
 }

@@ -6,17 +6,22 @@ export interface HttpLoad {
   readonly connections: number
   readonly requests: number
   readonly body: (index: number) => string
+  /** The path of each request. The default is that of the URL. */
+  readonly path?: (index: number) => string
+  /** The status of a good answer. The default is 200. */
+  readonly status?: number
   /** More header lines, each with its line end. */
   readonly headers?: string
   /** The load fails after this time, so that it always ends. */
   readonly withinMs: number
 }
 
-/** Returns requests per second. Fails on the first answer that is not a 200. */
+/** Returns requests per second. Fails on the first answer with another status. */
 export const httpLoad = async (load: HttpLoad): Promise<number> => {
-  const { url, connections, requests, body, headers = "", withinMs } = load
+  const { url, connections, requests, body, headers = "", withinMs, status: good = 200 } = load
   const { hostname, port, pathname, host } = new URL(url)
-  const head = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${headers}content-type: application/json\r\ncontent-length: `
+  const { path = () => pathname } = load
+  const head = ` HTTP/1.1\r\nhost: ${host}\r\n${headers}content-type: application/json\r\ncontent-length: `
   let sent = 0
   let answered = 0
   const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -26,8 +31,8 @@ export const httpLoad = async (load: HttpLoad): Promise<number> => {
   )
   const next = (socket: Bun.Socket<{ text: string }>) => {
     if (sent === requests) return
-    const text = body(sent++)
-    socket.write(`${head}${Buffer.byteLength(text)}\r\n\r\n${text}`)
+    const text = body(sent)
+    socket.write(`POST ${path(sent++)}${head}${Buffer.byteLength(text)}\r\n\r\n${text}`)
   }
   const startedAt = performance.now()
   const sockets = await Promise.all(
@@ -42,7 +47,7 @@ export const httpLoad = async (load: HttpLoad): Promise<number> => {
             socket.data.text += chunk.toString("latin1")
             const status = completeAnswer(socket.data.text)
             if (status === undefined) return
-            if (status !== 200) return reject(new Error(`answered: ${socket.data.text.slice(0, 500)}`))
+            if (status !== good) return reject(new Error(`answered: ${socket.data.text.slice(0, 500)}`))
             socket.data.text = ""
             if (++answered === requests) return resolve()
             return next(socket)

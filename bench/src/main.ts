@@ -9,6 +9,7 @@ import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { type Benchmark, leftOut, type Report, type Scale, whyNot } from "./Benchmark.ts"
+import { Agent } from "./benchmarks/Agent.ts"
 import { Console } from "./benchmarks/Console.ts"
 import { Isolation } from "./benchmarks/Isolation.ts"
 import { Keys } from "./benchmarks/Keys.ts"
@@ -45,6 +46,7 @@ const benchmarks: ReadonlyArray<Benchmark> = [
   Console,
   Keys,
   Vacuum,
+  Agent,
 ]
 const ids = benchmarks.map(({ id }) => id).join(", ")
 const usage = `npm run bench -- [--only ${ids}] [--quick] [--peers] [--rounds N] [--scene TEXT]`
