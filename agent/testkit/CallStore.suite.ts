@@ -1,6 +1,6 @@
 // The laws of the CallStore port as one suite that every adapter runs.
 import { describe, expect, test } from "bun:test"
-import { Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { CallChange } from "../src/domain/CallChange.ts"
 import { type CallKey, callStates } from "../src/domain/ServiceCall.ts"
 import { CallStore, type ListAsked, type NewAttempt } from "../src/ports/CallStore.ts"
@@ -290,6 +290,36 @@ const attemptLaws = (fixture: CallStoreFixture): void => {
       expect(waiting.map(({ attemptId }) => attemptId).sort()).toEqual(["attempt-1", "attempt-3"])
       expect(yield* store.waitingAttempts(now, 10)).toEqual([])
     }),
+  )
+
+  if (!fixture.isShared) return
+
+  law("of several processes, one begins each attempt and one ends it", (store, place) =>
+    Effect.gen(function* () {
+      const other = yield* Effect.map(Layer.build(place.open()), (services) =>
+        Context.get(services, CallStore),
+      )
+      const stores = [store, other]
+      const rivals = stores.flatMap((of, at) => [`${at}a`, `${at}b`].map((owner) => ({ of, owner })))
+      const together = (step: (rival: (typeof rivals)[number]) => Effect.Effect<boolean, unknown>) =>
+        Effect.forEach(rivals, step, { concurrency: "unbounded" })
+      for (let at = 0; at < 20; at++) {
+        const [serviceCallId, attemptId] = [`call-${at}`, `attempt-${at}`]
+        yield* submit(store, sampleChange("Running", { serviceCallId, attemptId }))
+        const one = { ...attempt, serviceCallId, attemptId }
+        yield* Effect.forEach(rivals, ({ of, owner }) => of.claimAttempt({ ...one, owner }), {
+          concurrency: "unbounded",
+        })
+        const started = { startedAt: now, message: sampleMessage("Started", { aggregateId: serviceCallId }) }
+        const begun = yield* together(({ of, owner }) => of.beginAttempt(one, { ...started, owner }))
+        expect(begun.filter(Boolean)).toHaveLength(1)
+        expect((yield* store.attemptOf(one))?.owner).toBe(rivals[begun.indexOf(true)]?.owner ?? "")
+        const message = sampleMessage("Ended", { aggregateId: serviceCallId })
+        const ended = yield* together(({ of }) => of.endAttempt(one, { outcome, message }))
+        expect(ended.filter(Boolean)).toHaveLength(1)
+        expect(yield* typesIn(store, one)).toEqual(["Started", "Ended"])
+      }
+    }).pipe(Effect.scoped),
   )
 }
 

@@ -62,4 +62,10 @@ export const sampleChange = (
   }
 }
 
+/** The samples are in the future of the real clock, and messages are not published before their time. */
+export const inThePast = (change: CallChange): CallChange => ({
+  ...change,
+  record: { ...change.record, updatedAt: 1 },
+})
+
 export const sampleRequest = new Uint8Array([1, 2, 3, 250, 0])

@@ -1,13 +1,13 @@
 // The dispatcher over a real store, with a bus that does what the test says.
 import { expect, test } from "bun:test"
-import { Bus, PublishError } from "@punctual/bus/Bus"
+import { type Bus, PublishError } from "@punctual/bus/Bus"
 import { eventually } from "@punctual/server/testkit/eventually"
 import { Effect, Layer, Logger } from "effect"
-import type { CallChange } from "../../src/domain/CallChange.ts"
 import { CallSignals } from "../../src/orchestration/CallSignals.ts"
 import { OutboxDispatcher } from "../../src/outbox/OutboxDispatcher.ts"
 import { CallStore } from "../../src/ports/CallStore.ts"
-import { sampleChange, sampleRequest } from "../../testkit/CallStoreFixture.ts"
+import { busThatPublishes } from "../../testkit/busThatPublishes.ts"
+import { inThePast, sampleChange, sampleRequest } from "../../testkit/CallStoreFixture.ts"
 import { sqliteCalls } from "../../testkit/sqliteCalls.ts"
 
 type Publish = Bus["Service"]["publish"]
@@ -21,15 +21,8 @@ const withDispatcher = async (
   ) => Promise<void>,
 ): Promise<void> => {
   const place = await sqliteCalls.fresh()
-  const bus = Layer.succeed(Bus, {
-    abilities: { delays: true, dropsRepeats: true, listsUndeliverable: true },
-    publish,
-    subscribe: () => Effect.void,
-    sample: () => Effect.succeed({ isConnected: true, lag: 0 }),
-    whyWaiting: () => undefined,
-  })
   const layer = OutboxDispatcher.layer({ pollEveryMs: 20 }).pipe(
-    Layer.provideMerge(Layer.mergeAll(bus, CallSignals.layer, place.open())),
+    Layer.provideMerge(Layer.mergeAll(busThatPublishes(publish), CallSignals.layer, place.open())),
     Layer.provide(Logger.layer([])),
   )
   try {
@@ -42,12 +35,6 @@ const withDispatcher = async (
     await place.dispose()
   }
 }
-
-/** The samples are in the future of the real clock, and messages are not published before their time. */
-const inThePast = (change: CallChange): CallChange => ({
-  ...change,
-  record: { ...change.record, updatedAt: 1 },
-})
 
 const submit = (
   store: CallStore["Service"],
