@@ -101,12 +101,19 @@ const paced = async (work: CallWork): Promise<Pick<CallFigures, "submitMs" | "ar
   return {
     submitMs,
     arrivalMs: arrivals.map(([id, receivedAtMs]) => receivedAtMs - (acceptedAt.get(id) ?? Number.NaN)),
-    eventMs: readers.flatMap(({ all }) =>
-      all.flatMap(({ event, data, receivedAtMs }) =>
-        event === "call" ? [receivedAtMs - Date.parse(data.at)] : [],
-      ),
-    ),
+    eventMs: readers.flatMap(firstDelays),
   }
+}
+
+/** Streams repeat events now and then. Only the first event of each version counts. */
+const firstDelays = ({ all }: CallEventReader): ReadonlyArray<number> => {
+  const seen = new Set<string>()
+  return all.flatMap(({ event, data, receivedAtMs }) => {
+    const change = `${data.call?.serviceCallId} ${data.call?.version}`
+    if (event !== "call" || seen.has(change)) return []
+    seen.add(change)
+    return [receivedAtMs - Date.parse(data.at)]
+  })
 }
 
 /** Starts each at its own time, however long the others take. */
