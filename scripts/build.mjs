@@ -18,12 +18,14 @@ const git = (...args) => {
 
 /** What the executable is made from. */
 const sources = [
+  "agent",
   "api",
   "bus",
   "documents",
   "door",
   "egress",
   "http",
+  "postgres",
   "server",
   "web",
   "app",

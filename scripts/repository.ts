@@ -15,6 +15,7 @@ export const productRoots: ReadonlyArray<string> = [
   "door/src",
   "egress/src",
   "http/src",
+  "postgres/src",
   "server/src",
   "app/src",
 ]

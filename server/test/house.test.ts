@@ -229,12 +229,12 @@ const rules: ReadonlyArray<Rule> = [
       ),
   },
   {
-    law: "http and egress do not know the product: they import effect, the contract's words, the door and themselves",
+    law: "http, egress and postgres do not know the product: they import effect, the contract's words, the door and themselves",
     broken: () =>
       importsWhere(
         product,
         (path, from) =>
-          /^(?:http|egress)\//.test(path) &&
+          /^(?:http|egress|postgres)\//.test(path) &&
           !from.startsWith(path.slice(0, path.indexOf("/src/") + 5)) &&
           !/^(?:effect(?:\/|$)|node:|api\/src\/|door\/src\/)/.test(from),
       ),
@@ -246,7 +246,7 @@ const rules: ReadonlyArray<Rule> = [
         product,
         (path, from) =>
           path.startsWith("agent/") &&
-          !/^(?:effect(?:\/|$)|node:|bun(?::|$)|(?:agent|api|bus|documents|door|egress|http)\/src\/)/.test(
+          !/^(?:effect(?:\/|$)|node:|bun(?::|$)|(?:agent|api|bus|documents|door|egress|http|postgres)\/src\/)/.test(
             from,
           ),
       ),

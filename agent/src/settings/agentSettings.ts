@@ -5,6 +5,12 @@ import { domainToASCII } from "node:url"
 import { AddressRanges, parseSubnet } from "@punctual/door/AddressRanges"
 import { type HostAndPort, hostAndPort } from "@punctual/door/hostAndPort"
 import { type EgressRules, parseEgress } from "@punctual/egress/Egress"
+import {
+  parsePostgresUrl,
+  postgresForm,
+  postgresSchemes,
+  postgresUrlShown,
+} from "@punctual/postgres/postgresUrl"
 import { Result } from "effect"
 import {
   agentSetting,
@@ -30,10 +36,14 @@ const readStore = (text: string): ReadText<AgentStoreChoice> => {
       ? { problem: "must name a file, such as sqlite:./data/agent.db" }
       : { value: { kind: "sqlite", file: resolve(file) } }
   }
-  return /^postgres(?:ql)?:\/\/[^/]/.test(text) && URL.canParse(text)
-    ? { value: { kind: "postgres", url: text } }
-    : { problem: "must be sqlite:<file> or postgres://user:password@host:port/database" }
+  if (!postgresSchemes.some((scheme) => text.startsWith(scheme))) {
+    return { problem: `must be sqlite:<file> or ${postgresForm}` }
+  }
+  const url = parsePostgresUrl(text)
+  return "problem" in url ? url : { value: { kind: "postgres", url: url.value } }
 }
+
+const storeShown = (text: string): string => (text.startsWith(sqliteScheme) ? text : postgresUrlShown(text))
 
 const readEgress = (text: string): ReadText<EgressRules> => {
   const rules = parseEgress(text)
@@ -93,6 +103,7 @@ export const agentSettings = {
     "sqlite:./data/agent.db",
     "where calls are kept: sqlite:<file>, or postgres://user:password@host:port/database;\nnever the file of the Timer",
     readStore,
+    storeShown,
   ),
   callTimeoutMs: agentSetting(
     "AGENT_CALL_TIMEOUT",

@@ -72,6 +72,13 @@ describe("the settings", () => {
       ["AGENT_HTTP_HOST", " ", /^AGENT_HTTP_HOST must be an address/],
       ["AGENT_STORE_URL", "mysql://x", /^AGENT_STORE_URL must be sqlite:<file> or postgres:/],
       ["AGENT_STORE_URL", "sqlite:", /^AGENT_STORE_URL must name a file/],
+      ["AGENT_STORE_URL", "postgres://db", /^AGENT_STORE_URL must name a host and a database/],
+      [
+        "AGENT_STORE_URL",
+        "postgres://db/a?sslmode=on",
+        /^AGENT_STORE_URL must have an sslmode that is disable/,
+      ],
+      ["AGENT_STORE_URL", "postgres://db/a?password=x", /must not contain the parameter password[^x]*$/],
       ["AGENT_CALL_TIMEOUT", "10m", /^AGENT_CALL_TIMEOUT must be a duration from 1s to 5m/],
       ["AGENT_RETENTION", "soon", /^AGENT_RETENTION must be a duration/],
       ["AGENT_EGRESS", "publc", /^AGENT_EGRESS: "publc"/],

@@ -1,6 +1,8 @@
 // How every adapter of a database or a broker describes itself. Settings, help, messages and the choice of layers are
 // built from lists of adapters (stores/all.ts, buses/all.ts). So a new adapter needs only its folder and one line in
 // its list. The URL decides: the first adapter with a matching scheme parses the URL.
+import { orOf } from "@punctual/api/orOf"
+import { withoutCredentials } from "@punctual/api/withoutCredentials"
 import type { Effect, Scope } from "effect"
 
 /** A failure text for people: what is wrong, where, and what to do. */
@@ -67,34 +69,12 @@ const meantOf = (adapters: ReadonlyArray<Adapter<unknown>>, url: string): string
 export const formsOf = (adapters: ReadonlyArray<Pick<Adapter<unknown>, "forms">>): string =>
   orOf(adapters.flatMap(({ forms }) => Object.keys(forms)))
 
-/** `a`, `a or b`, `a, b or c`. */
-export const orOf = (words: ReadonlyArray<string>): string =>
-  words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`
-
 /** The forms as help lists them, one per line. */
 export const formLines = (adapters: ReadonlyArray<Adapter<unknown>>): string => {
   const forms = adapters.flatMap(({ forms }) => Object.entries(forms))
   const width = Math.max(0, ...forms.map(([form]) => form.length))
   return forms.map(([form, use]) => `${form.padEnd(width)}  ${use}`).join("\n")
 }
-
-/**
- * The URL without anything that may be a credential. It hides everything before the last @, because an unencoded
- * password may contain an @ or a /. It hides the query, because drivers accept passwords there. It hides any text that
- * is not a host, port and path, because it may be a password whose @ is missing.
- */
-export const withoutCredentials = (url: string, queryShown: (query: string) => string = hidden): string => {
-  const [scheme = ""] = /^[A-Za-z][A-Za-z0-9+.-]*:\/\//.exec(url) ?? []
-  const rest = url.slice(scheme.length)
-  const at = rest.lastIndexOf("@")
-  const [place = "", query = ""] = rest.slice(at + 1).split(/\?(.*)/s)
-  const shownQuery = query === "" ? "" : `?${queryShown(query)}`
-  return `${scheme}${at < 0 ? "" : "…@"}${placeShape.test(place) ? place : "…"}${shownQuery}`
-}
-
-const hidden = () => "…"
-
-const placeShape = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]*)(?::\d{1,5})?(?:\/[\w%.-]*)?$/
 
 const adapterOf = <A extends Pick<Adapter<unknown>, "schemes">>(
   adapters: ReadonlyArray<A>,

@@ -1,7 +1,8 @@
 // One setting: its name, its default and how its text is read. The readers that several settings share are here, too.
 import { resolve } from "node:path"
 import { formatDuration, parseDuration } from "@punctual/api/DurationMs"
-import { orOf, type Parsed } from "../ports/Adapter.ts"
+import { orOf } from "@punctual/api/orOf"
+import type { Parsed } from "../ports/Adapter.ts"
 
 export interface Setting<A> {
   readonly name: string

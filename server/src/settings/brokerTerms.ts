@@ -1,8 +1,9 @@
 // The settings of the broker beside its URL: what they mean together, and which of them contradict each other.
 import { readFileSync } from "node:fs"
-import { formsOf, orOf } from "../ports/Adapter.ts"
+import { orOf } from "@punctual/api/orOf"
+import { isPair } from "@punctual/door/pemFiles"
+import { formsOf } from "../ports/Adapter.ts"
 import type { BusChoice, BusTerms } from "../ports/BusAdapter.ts"
-import { isPair } from "../ports/pemFiles.ts"
 import { type Adapters, brokerUrlName, settings } from "./Settings.ts"
 
 export interface BrokerValues {

@@ -2,8 +2,8 @@
 import { domainToASCII } from "node:url"
 import { AddressRanges, parseSubnet } from "@punctual/door/AddressRanges"
 import { type HostAndPort, hostAndPort } from "@punctual/door/hostAndPort"
+import { readCertificate } from "@punctual/door/pemFiles"
 import type { Parsed } from "../ports/Adapter.ts"
-import { readCertificate } from "../ports/pemFiles.ts"
 import { pemFile, setting } from "./Setting.ts"
 
 const entriesMost = 100

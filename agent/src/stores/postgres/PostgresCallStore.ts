@@ -37,7 +37,7 @@ import {
   scannedAtMost,
 } from "../listLanes.ts"
 import { callStatements } from "./callStatements.ts"
-import { type CallConnections, connectCalls, openCallSchema } from "./openCallSchema.ts"
+import { type CallConnections, openCalls } from "./openCalls.ts"
 
 const postgresDialect: SqlDialect = {
   parameter: (n, type) => `$${n}::${type === "text" ? "text" : "bigint"}`,
@@ -49,7 +49,7 @@ const postgresDialect: SqlDialect = {
 const lockSpace = 0x50416774
 
 export interface PostgresCallStoreOptions {
-  /** `postgres://user@host/database?schema=agent` */
+  /** `postgres://user@host/database?schema=agent&sslmode=verify-full` */
   readonly url: string
   readonly connections?: number
 }
@@ -60,11 +60,8 @@ export const PostgresCallStore = {
       CallStore,
       Effect.acquireRelease(
         Effect.tryPromise({
-          try: async () => {
-            await openCallSchema(url)
-            return connectCalls(url, connections)
-          },
-          catch: failureOf,
+          try: () => openCalls(url, connections),
+          catch: openFailureOf,
         }),
         (open) => Effect.promise(() => open.close()),
       ).pipe(Effect.map(storeOn)),
@@ -284,6 +281,9 @@ const detailOf = ({ record, sealed, body, entries }: DetailRow) => ({
   sealedRequest: new Uint8Array(sealed),
   timeline: (JSON.parse(entries) as ReadonlyArray<string>).map(entryOf),
 })
+
+const openFailureOf = (error: unknown): CallStoreError =>
+  new CallStoreError({ message: error instanceof Error ? error.message : String(error), isFatal: true })
 
 const failureOf = (error: unknown): CallStoreError =>
   new CallStoreError({

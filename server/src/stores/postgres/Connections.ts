@@ -1,9 +1,10 @@
 // A few connections that calls share, in order of arrival. The driver reconnects by itself, but it does not bound a
 // call. So a call that takes too long fails here, and its connection is dropped with everything that hangs on it. No
 // wait and no queue is unbounded.
+
+import { driverTls, type PostgresTls } from "@punctual/postgres/postgresTls"
 import { isBroken, TimedOut } from "./failures.ts"
 import { callTimeoutMs, connectTimeoutMs, mostWaiting, waitTimeoutMs } from "./limits.ts"
-import { driverTls, type PostgresTls } from "./postgresTls.ts"
 
 export interface Place {
   readonly url: string

@@ -1,17 +1,19 @@
 // Reads a schema for an archive, on one connection, in one read-only transaction that sees the database as of its
 // beginning. So services can keep running on it. Until the archive is closed, vacuum keeps the rows that the archive
 // may still read.
+
 import { changeOf } from "@punctual/documents/DocumentRow"
 import { readChanges } from "@punctual/documents/postgres/postgresDocuments"
+import { DatabaseFailure } from "@punctual/postgres/DatabaseFailure"
+import { describeError } from "@punctual/postgres/errorCodes"
 import { Effect, type Scope } from "effect"
 import type { ArchivedItem } from "../../domain/WriteItem.ts"
 import type { ArchivePage, ArchivePlace, TimerArchive } from "../../ports/TimerArchive.ts"
 import { StoreError } from "../../ports/TimerStore.ts"
 import { archivePage } from "../archivePage.ts"
 import { connectionTo } from "./Connections.ts"
-import { describe } from "./failures.ts"
 import { archiveTimeoutMs } from "./limits.ts"
-import { OpenFailure, openForArchive } from "./openDatabase.ts"
+import { openForArchive } from "./openDatabase.ts"
 import { PostgresOpenError } from "./PostgresStore.ts"
 import { type KeyRow, keyOfRow, type LifeRow, lifeOf, type TimerRow, timerOf } from "./rows.ts"
 import { archiveSql } from "./statements.ts"
@@ -42,8 +44,8 @@ const opening = <A>(open: () => PromiseLike<A>): Effect.Effect<A, PostgresOpenEr
     try: async () => open(),
     catch: (error) =>
       new PostgresOpenError({
-        reason: error instanceof OpenFailure ? error.reason : "failed",
-        message: error instanceof OpenFailure ? error.message : describe(error),
+        reason: error instanceof DatabaseFailure ? error.reason : "failed",
+        message: error instanceof DatabaseFailure ? error.message : describeError(error),
       }),
   })
 
@@ -57,7 +59,7 @@ const archiveOf = (session: Bun.SQL, shards: number): TimerArchive => ({
 const inTime = <A>(read: () => Promise<A>): Effect.Effect<A, StoreError> =>
   Effect.tryPromise({
     try: read,
-    catch: (error) => new StoreError({ message: describe(error), isFatal: false }),
+    catch: (error) => new StoreError({ message: describeError(error), isFatal: false }),
   }).pipe(
     Effect.timeoutOrElse({
       duration: archiveTimeoutMs,

@@ -7,29 +7,21 @@ import {
   readDocument,
   writeDocument,
 } from "@punctual/documents/postgres/postgresDocuments"
+import { newerSchema, searchPathOf } from "@punctual/postgres/applyMigrations"
+import type { DatabaseTarget } from "@punctual/postgres/DatabaseTarget"
+import { describeError } from "@punctual/postgres/errorCodes"
+import { explained } from "@punctual/postgres/explained"
 import { Effect, type Scope } from "effect"
 import type { StoreExamination } from "../../ports/StoreReport.ts"
 import type { StoreSchema } from "../../ports/StoreSchema.ts"
 import { StoreError } from "../../ports/TimerStore.ts"
 import { storeDocuments } from "../StoreDocuments.ts"
 import { connectionTo } from "./Connections.ts"
-import { describe } from "./failures.ts"
 import { archiveTimeoutMs } from "./limits.ts"
 import { programVersion } from "./migrations/all.ts"
-import {
-  type DatabaseTarget,
-  databaseTargetOf,
-  explained,
-  newerSchema,
-  noStore,
-  olderSchema,
-  openDatabase,
-  storedShards,
-  versionOf,
-} from "./openDatabase.ts"
+import { noStore, olderSchema, openDatabase, storedShards, timersAt, versionOf } from "./openDatabase.ts"
 import { examineSchema } from "./PostgresDoctor.ts"
 import { PostgresOpenError } from "./PostgresStore.ts"
-import { searchPathOf } from "./sessionSettings.ts"
 
 export const PostgresKeeper = {
   /** `nowMs` is the clock that is compared with the database's. */
@@ -89,8 +81,8 @@ export const PostgresKeeper = {
 const connected = (url: string, more: Readonly<Record<string, string>> = {}) =>
   Effect.gen(function* () {
     const target = yield* Effect.try({
-      try: () => databaseTargetOf(url),
-      catch: (error) => new PostgresOpenError({ reason: "invalidUrl", message: describe(error) }),
+      try: () => timersAt(url),
+      catch: (error) => new PostgresOpenError({ reason: "invalidUrl", message: describeError(error) }),
     })
     // The server's default plan settings are used, because these queries read whole tables.
     const settings = {
@@ -108,7 +100,7 @@ const connected = (url: string, more: Readonly<Record<string, string>> = {}) =>
 
 const knownVersion = async (sql: Bun.SQL, target: DatabaseTarget): Promise<number> => {
   const version = await versionOf(sql, target)
-  if (version > programVersion) throw newerSchema(target, version)
+  if (version > programVersion) throw newerSchema(target, version, programVersion)
   return version
 }
 

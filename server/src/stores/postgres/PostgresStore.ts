@@ -2,6 +2,7 @@
 // renewals have separate connections. So neither a slow write, nor a long list, nor a claim that waits for a fence
 // delays a renewal. This file bounds the calls and classifies their failures. Commits.ts, looks.ts, Reader.ts and
 // Leases.ts do the work.
+
 import { Documents } from "@punctual/documents/Documents"
 import {
   listDocuments,
@@ -9,6 +10,8 @@ import {
   readDocument,
   writeDocument,
 } from "@punctual/documents/postgres/postgresDocuments"
+import { DatabaseFailure } from "@punctual/postgres/DatabaseFailure"
+import { describeError } from "@punctual/postgres/errorCodes"
 import { Context, Duration, Effect, Layer, Schedule, Schema } from "effect"
 import { ShardLeases } from "../../ports/ShardLeases.ts"
 import { ShardStorage } from "../../ports/ShardStorage.ts"
@@ -19,7 +22,7 @@ import { storeDocuments } from "../StoreDocuments.ts"
 import { commitAll, insertNew, KeyCheck, prune } from "./Commits.ts"
 import { Connections, type Place } from "./Connections.ts"
 import { readClockOffset } from "./clockOffset.ts"
-import { describe, isFatal, isTransient } from "./failures.ts"
+import { isFatal, isTransient } from "./failures.ts"
 import {
   announce,
   buryTheDead,
@@ -40,7 +43,7 @@ import {
 } from "./limits.ts"
 import { lookAt } from "./looks.ts"
 import { readNames } from "./namespaceNames.ts"
-import { OpenFailure, openDatabase } from "./openDatabase.ts"
+import { openDatabase } from "./openDatabase.ts"
 import { readCount, readCountByTime, readDue, readHeads, readScan, readTally } from "./Reader.ts"
 
 export interface PostgresStoreOptions {
@@ -101,7 +104,7 @@ const opened = ({ url, shards }: PostgresStoreOptions) =>
   Effect.tryPromise({
     try: () => openDatabase(url, shards),
     catch: (error) =>
-      error instanceof OpenFailure
+      error instanceof DatabaseFailure
         ? new PostgresOpenError({ reason: error.reason, message: error.message })
         : new PostgresOpenError({ reason: "failed", message: String(error) }),
   })
@@ -151,7 +154,7 @@ class Calls {
 
   #failing({ error }: Failure): Effect.Effect<never, StoreError> {
     return Effect.suspend(() => {
-      const message = describe(error)
+      const message = describeError(error)
       if (this.#fate === undefined && isFatal(error)) {
         this.#fate = message
         this.#onFatal(message)

@@ -1,4 +1,5 @@
 // How the store's sessions differ from the server's defaults.
+import { searchPathOf } from "@punctual/postgres/applyMigrations"
 import {
   idleInTransactionTimeoutMs,
   lockTimeoutMs,
@@ -17,9 +18,6 @@ export const sessionSettings = (schema: string): Readonly<Record<string, string>
   tcp_user_timeout: String(unreadAnswerTimeoutMs),
   ...planSettings,
 })
-
-/** The store's own objects come before temporary objects. */
-export const searchPathOf = (schema: string): string => `"${schema}", pg_temp`
 
 /**
  * Every statement is written for one index. The server keeps a plan that it made while a table was empty, and this plan

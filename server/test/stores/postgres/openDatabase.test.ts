@@ -1,12 +1,13 @@
 import { describe, expect, test } from "bun:test"
 import { chmodSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { whyUnfit } from "@punctual/postgres/checkServer"
 import { Effect } from "effect"
 import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
 import { connectionTo } from "../../../src/stores/postgres/Connections.ts"
 import { announce } from "../../../src/stores/postgres/Leases.ts"
 import { migrations, oldestVersion, programVersion } from "../../../src/stores/postgres/migrations/all.ts"
-import { openDatabase, whyUnfit } from "../../../src/stores/postgres/openDatabase.ts"
+import { openDatabase } from "../../../src/stores/postgres/openDatabase.ts"
 import { PostgresStore } from "../../../src/stores/postgres/PostgresStore.ts"
 import { describePostgres } from "../../../testkit/PostgresBinaries.ts"
 import { PostgresServer } from "../../../testkit/PostgresServer.ts"
@@ -330,12 +331,12 @@ describe("the report of a server about itself", () => {
   }
 
   test("is sufficient from version 15 on", () => {
-    expect(whyUnfit(sound, "here")).toBeUndefined()
-    expect(whyUnfit({ ...sound, version: 14 }, "here")?.reason).toBe("serverTooOld")
+    expect(whyUnfit(sound, "here", "timers")).toBeUndefined()
+    expect(whyUnfit({ ...sound, version: 14 }, "here", "timers")?.reason).toBe("serverTooOld")
   })
 
   test("is not sufficient for a standby, nor in another encoding", () => {
-    expect(whyUnfit({ ...sound, is_standby: true }, "here")?.reason).toBe("standby")
-    expect(whyUnfit({ ...sound, encoding: "LATIN1" }, "here")?.reason).toBe("otherEncoding")
+    expect(whyUnfit({ ...sound, is_standby: true }, "here", "timers")?.reason).toBe("standby")
+    expect(whyUnfit({ ...sound, encoding: "LATIN1" }, "here", "timers")?.reason).toBe("otherEncoding")
   })
 })

@@ -1,8 +1,8 @@
 // The URL of a PostgreSQL database: what it must name, and that no message repeats a password.
 import { describe, expect, test } from "bun:test"
+import { parsePostgresUrl } from "@punctual/postgres/postgresUrl"
 import { parseUrl, urlShown } from "../../../src/ports/Adapter.ts"
 import { allStores } from "../../../src/stores/all.ts"
-import { parsePostgresUrl } from "../../../src/stores/postgres/postgresUrl.ts"
 
 describe("a store on PostgreSQL", () => {
   test("is named by either of its schemes", () => {

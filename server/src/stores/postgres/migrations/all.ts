@@ -1,6 +1,7 @@
 // All migrations, in order. Each takes the schema from the previous version to its own. A released migration is never
 // edited; a change of the schema is a new file. Migrations contain no logic: functions are in functions.sql.
 import documents from "@punctual/documents/postgres/schema.sql" with { type: "text" }
+import type { Migration } from "@punctual/postgres/applyMigrations"
 import schema from "./0007-schema.sql" with { type: "text" }
 import functions from "./0008-functions.sql" with { type: "text" }
 import settingsToDocuments from "./0009-documents.sql" with { type: "text" }
@@ -8,11 +9,6 @@ import lookups from "./0010-lookups.sql" with { type: "text" }
 import tags from "./0011-tags.sql" with { type: "text" }
 import traceparent from "./0012-traceparent.sql" with { type: "text" }
 import signing from "./0013-signing.sql" with { type: "text" }
-
-export interface Migration {
-  readonly version: number
-  readonly text: string
-}
 
 /** The first migration creates a new store. */
 export const migrations: readonly [Migration, ...ReadonlyArray<Migration>] = [

@@ -1,5 +1,5 @@
 // The URL of a PostgreSQL database: its required parts, and its form for messages, which contains no password.
-import { type Parsed, withoutCredentials } from "../../ports/Adapter.ts"
+import { withoutCredentials } from "@punctual/api/withoutCredentials"
 import { parseTls } from "./postgresTls.ts"
 
 export const postgresForm = "postgres://user:password@host:5432/database"
@@ -7,7 +7,9 @@ export const postgresForm = "postgres://user:password@host:5432/database"
 export const postgresSchemes = ["postgres://", "postgresql://"]
 
 /** Returns the URL with the first of the schemes, no matter which one was given. */
-export const parsePostgresUrl = (given: string): Parsed<string> => {
+export const parsePostgresUrl = (
+  given: string,
+): { readonly value: string } | { readonly problem: string } => {
   const rest = given.replace(/^postgres(?:ql)?:\/\//, "")
   // A host cannot contain an @, and a password cannot contain these characters unless they are encoded.
   if (/[@#?/\s].*@/s.test(rest)) {

@@ -1,10 +1,8 @@
 // TLS to the database, as the URL's parameters ask for it. They have the names and the meaning that PostgreSQL's own
 // clients give them. A parameter without an effect is refused, because the user expects one. The driver gets the
 // result, and none of the parameters.
-import { orOf, type Parsed } from "../../ports/Adapter.ts"
-import { isPair, readCertificate, readPrivateKey } from "../../ports/pemFiles.ts"
-
-export const inUrl = "the store's URL (TIMER_STORE_URL)"
+import { orOf } from "@punctual/api/orOf"
+import { isPair, type ReadPem, readCertificate, readPrivateKey } from "@punctual/door/pemFiles"
 
 const sslModes = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const
 
@@ -18,10 +16,13 @@ export interface PostgresTls {
   readonly key?: string
 }
 
+/** The problem continues a sentence that begins with the name of the setting: "must contain …". */
+export type ReadTls = { readonly value: PostgresTls } | { readonly problem: string }
+
 const parameters = ["schema", "sslmode", "sslrootcert", "sslcert", "sslkey"]
 
 /** What the parameters ask for. Reads the files that they name. A problem never shows the value of a parameter. */
-export const parseTls = (query: URLSearchParams): Parsed<PostgresTls> => {
+export const parseTls = (query: URLSearchParams): ReadTls => {
   const names = [...query.keys()]
   const unknown = names.find((name) => !parameters.includes(name))
   if (unknown !== undefined) {
@@ -35,7 +36,7 @@ export const parseTls = (query: URLSearchParams): Parsed<PostgresTls> => {
   return filesOf(query, mode)
 }
 
-const filesOf = (query: URLSearchParams, mode: SslMode): Parsed<PostgresTls> => {
+const filesOf = (query: URLSearchParams, mode: SslMode): ReadTls => {
   const [rootFile, certFile, keyFile] = ["sslrootcert", "sslcert", "sslkey"].map((name) => query.get(name))
   if (typeof rootFile === "string" && !mode.startsWith("verify-")) {
     return { problem: "must have sslmode=verify-ca or sslmode=verify-full if it has sslrootcert" }
@@ -69,8 +70,8 @@ const filesOf = (query: URLSearchParams, mode: SslMode): Parsed<PostgresTls> => 
 const fileIn = (
   name: string,
   file: string | null | undefined,
-  read: (file: string) => Parsed<string>,
-): Parsed<string | undefined> => {
+  read: (file: string) => ReadPem,
+): { readonly value: string | undefined } | { readonly problem: string } => {
   if (file === null || file === undefined) return { value: undefined }
   const text = read(file)
   return "problem" in text ? { problem: `must be corrected: its ${name} ${text.problem}` } : text
@@ -78,8 +79,10 @@ const fileIn = (
 
 const isSslMode = (text: string): text is SslMode => (sslModes as ReadonlyArray<string>).includes(text)
 
+type DriverTls = boolean | "prefer" | (Omit<PostgresTls, "mode"> & { readonly rejectUnauthorized: boolean })
+
 /** The driver's options. An object makes it require TLS, and `prefer` must not. */
-export const driverTls = ({ mode, ...files }: PostgresTls): Pick<Bun.SQL.PostgresOrMySQLOptions, "tls"> => {
+export const driverTls = ({ mode, ...files }: PostgresTls): { readonly tls: DriverTls } => {
   if (mode === "disable") return { tls: false }
   if (mode === "prefer") return { tls: "prefer" }
   // Said explicitly, so that no variable of the environment turns the check off.
@@ -99,7 +102,11 @@ interface TlsFailure {
 }
 
 /** What to do about a connection that failed because of TLS. `undefined` if it failed for another reason. */
-export const whyTlsFailed = ({ code, state, message }: TlsFailure, mode: SslMode): string | undefined => {
+export const whyTlsFailed = (
+  { code, state, message }: TlsFailure,
+  mode: SslMode,
+  inUrl: string,
+): string | undefined => {
   if (state.startsWith("28") && /client certificate/.test(message))
     return `the server wants a client certificate: name its files with sslcert and sslkey in ${inUrl}.`
   if (state.startsWith("28") && /^no pg_hba\.conf entry.* no encryption$/.test(message))
