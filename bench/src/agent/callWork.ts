@@ -3,6 +3,7 @@
 // even rate, of which every delay is measured.
 import { randomUUID } from "node:crypto"
 import { CallEventReader } from "@punctual/agent/testkit/CallEventReader"
+import { eventually } from "@punctual/server/testkit/eventually"
 import { httpLoad } from "../HttpLoad.ts"
 import type { Receiver } from "../Receiver.ts"
 import { samplePayload } from "../samplePayload.ts"
@@ -16,8 +17,8 @@ export interface CallWork {
   readonly nows: number
   readonly perSecond: number
   readonly seconds: number
-  /** Whether the system has streams of changes. */
-  readonly hasStreams: boolean
+  /** Whether the system has the agent's API, with lists and streams of changes. */
+  readonly isAgent: boolean
 }
 
 export interface CallFigures {
@@ -44,6 +45,7 @@ export const doCallWork = async (work: CallWork): Promise<CallFigures> => {
   const submitsPerSecond = await submitAll(url, submits, farBody(receiver))
   await makeAll(url, receiver, Math.ceil(nows / 5))
   const nowsPerSecond = await makeAll(url, receiver, nows)
+  if (work.isAgent) await untilIdle(url)
   await receiver.forget()
   return { submitsPerSecond, nowsPerSecond, ...(await paced(work)) }
 }
@@ -70,13 +72,28 @@ const makeAll = async (url: string, receiver: Receiver, calls: number): Promise<
   return (calls / (performance.now() - startedAt)) * 1_000
 }
 
+/** The service has received all requests. Now their outcomes are stored, too. */
+const untilIdle = async (url: string): Promise<void> => {
+  for (let tenant = 0; tenant < tenants; tenant++) {
+    await eventually(
+      `tenant ${tenant} has no open calls but those of later`,
+      async () => {
+        const response = await fetch(`${url}${pathOf(tenant)}?status=Submitted,Running&limit=1`)
+        const { calls } = (await response.json()) as { readonly calls: ReadonlyArray<unknown> }
+        return calls.length === 0 ? true : undefined
+      },
+      withinMs,
+    )
+  }
+}
+
 const nowMs = (): number => performance.timeOrigin + performance.now()
 
 const paced = async (work: CallWork): Promise<Pick<CallFigures, "submitMs" | "arrivalMs" | "eventMs">> => {
-  const { url, receiver, perSecond, seconds, hasStreams } = work
+  const { url, receiver, perSecond, seconds, isAgent } = work
   using streams = new DisposableStack()
   const readers: Array<CallEventReader> = []
-  for (let tenant = 0; hasStreams && tenant < tenantsWithStream; tenant++) {
+  for (let tenant = 0; isAgent && tenant < tenantsWithStream; tenant++) {
     readers.push(streams.use(await CallEventReader.open(`${url}/api/v1/tenants/tenant-${tenant}/events`)))
   }
   const acceptedAt = new Map<string, number>()

@@ -19,7 +19,7 @@ import { installPeers } from "../peers/Peer.ts"
 import { Receiver } from "../Receiver.ts"
 import { whyLeftOut } from "../Servers.ts"
 
-const fullWork = { submits: 10_000, nows: 5_000, perSecond: 50, seconds: 30 }
+const fullWork = { submits: 5_000, nows: 2_000, perSecond: 50, seconds: 20 }
 const quickWork = { submits: 200, nows: 100, perSecond: 20, seconds: 2 }
 const mostSubmitMs = 20
 const mostEventMs = 200
@@ -73,7 +73,7 @@ const takeTurn = async (course: Course, receiver: Receiver, work: typeof fullWor
   await using stack = new AsyncDisposableStack()
   try {
     const url = await maker.start(stack)
-    rounds.push(await doCallWork({ ...work, url, receiver, hasStreams: !maker.isPeer }))
+    rounds.push(await doCallWork({ ...work, url, receiver, isAgent: !maker.isPeer }))
     return textOf(figuresOf(rounds.slice(-1)))
   } catch (error) {
     course.failure = whyNot(error)
