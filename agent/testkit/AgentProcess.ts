@@ -102,11 +102,15 @@ export class AgentProcess implements AsyncDisposable {
 
   async start(text = apiLine): Promise<void> {
     this.launch()
-    await eventually(`the agent says ${JSON.stringify(text)}`, () => {
-      if (this.stdout.includes(text)) return true
-      if (this.#child === undefined) throw new Error(`the agent has ended:\n${this.stderr.slice(-4_000)}`)
-      return undefined
-    })
+    await eventually(
+      `the agent says ${JSON.stringify(text)}`,
+      () => {
+        if (this.stdout.includes(text)) return true
+        if (this.#child === undefined) throw new Error(`the agent has ended:\n${this.stderr.slice(-4_000)}`)
+        return undefined
+      },
+      startWithinMs,
+    )
   }
 
   async kill9(): Promise<void> {
@@ -152,6 +156,9 @@ export class AgentProcess implements AsyncDisposable {
     await this.kill9()
   }
 }
+
+/** Much longer than a start takes, also on a machine that is busy with other tests. */
+const startWithinMs = 120_000
 
 const apiLine = "The Service Agent listens on"
 
