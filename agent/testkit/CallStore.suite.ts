@@ -22,6 +22,7 @@ export const callStoreSuite = (fixture: CallStoreFixture): void => {
     describe("attempts", () => attemptLaws(fixture))
     describe("lists", () => listLaws(fixture))
     describe("the sweep and pruning", () => keepingLaws(fixture))
+    describe("tenants", () => tenantLaws(fixture))
     callStoreModelSuite(fixture)
   })
 }
@@ -393,6 +394,48 @@ const keepingLaws = (fixture: CallStoreFixture): void => {
       expect(yield* store.find(key)).toBeDefined()
       expect(yield* typesIn(store)).toEqual(["A"])
       expect(yield* store.find({ ...key, serviceCallId: "young" })).toBeDefined()
+    }),
+  )
+}
+
+const tenantLaws = (fixture: CallStoreFixture): void => {
+  const law = lawsOf(fixture)
+
+  law("settings are those of the last write, also with the details of a call, and of one tenant only", (store) =>
+    Effect.gen(function* () {
+      yield* submit(store, sampleChange("Scheduled"))
+      expect(yield* store.settingsOf("acme")).toEqual({ hiddenHeaders: [] })
+      expect((yield* store.detail(key))?.settings).toEqual({ hiddenHeaders: [] })
+      yield* store.putSettings("other", { hiddenHeaders: ["x-theirs"] })
+      yield* store.putSettings("acme", { hiddenHeaders: ["x-old"] })
+      yield* store.putSettings("acme", { hiddenHeaders: ["x-a", "x-b"] })
+      expect(yield* store.settingsOf("acme")).toEqual({ hiddenHeaders: ["x-a", "x-b"] })
+      expect((yield* store.detail(key))?.settings).toEqual({ hiddenHeaders: ["x-a", "x-b"] })
+      expect(yield* store.settingsOf("nobody")).toEqual({ hiddenHeaders: [] })
+    }),
+  )
+
+  law("tenants with calls are listed once, in order and in pages", (store) =>
+    Effect.gen(function* () {
+      expect(yield* store.tenants("", 10)).toEqual([])
+      for (const tenantId of ["b", "a", "c", "B"]) {
+        yield* submit(store, sampleChange("Scheduled", { tenantId }))
+        yield* submit(store, sampleChange("Failed", { tenantId, serviceCallId: "call-2" }))
+      }
+      expect(yield* store.tenants("", 3)).toEqual(["B", "a", "b"])
+      expect(yield* store.tenants("b", 3)).toEqual(["c"])
+    }),
+  )
+
+  law("open calls are counted up to the limit, without those that have ended", (store) =>
+    Effect.gen(function* () {
+      for (const [at, state] of callStates.entries()) {
+        yield* submit(store, sampleChange(state, { serviceCallId: `call-${at}` }))
+      }
+      yield* submit(store, sampleChange("Scheduled", { tenantId: "other" }))
+      expect(yield* store.openCount("acme", 10)).toBe(3)
+      expect(yield* store.openCount("acme", 2)).toBe(2)
+      expect(yield* store.openCount("nobody", 10)).toBe(0)
     }),
   )
 }

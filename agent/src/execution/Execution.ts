@@ -18,7 +18,7 @@ import type { AttemptOutcome } from "../domain/transition.ts"
 import { type AgentTopics, executionSubscription } from "../messaging/agentRouting.ts"
 import { CallSignals } from "../orchestration/CallSignals.ts"
 import { AgentIds } from "../ports/AgentIds.ts"
-import { CallStore, type CallStoreError, type StoredAttempt } from "../ports/CallStore.ts"
+import { CallStore, type CallStoreError, type StoredAttempt, type StoredDetail } from "../ports/CallStore.ts"
 import { ServiceCaller } from "../ports/ServiceCaller.ts"
 import { Steps } from "../ports/Steps.ts"
 import { outcomeMessage, startedMessage } from "./executionMessages.ts"
@@ -229,14 +229,14 @@ class Executing {
       if (!(yield* store.beginAttempt(attempt, { owner: self.#owner, startedAt, message }))) return
       signals.messages.openUnsafe()
       yield* steps.reached("execution.calling", attempt)
-      const outcome = yield* self.#call(attempt, detail.sealedRequest)
+      const outcome = yield* self.#call(attempt, detail)
       yield* steps.reached("execution.called", attempt)
       yield* self.#end(attempt, outcome, head)
       yield* steps.reached("execution.ended", attempt)
     })
   }
 
-  #call(attempt: StoredAttempt, sealedRequest: Uint8Array): Effect.Effect<AttemptOutcome> {
+  #call(attempt: StoredAttempt, { sealedRequest, settings }: StoredDetail): Effect.Effect<AttemptOutcome> {
     const self = this
     const { seal, caller } = this.#parts
     return Effect.gen(function* () {
@@ -250,10 +250,11 @@ class Executing {
       const { tenantId, attemptId, timeoutMs } = attempt
       const answer = yield* caller.call({ tenantId, request, timeoutMs, attemptId })
       const finishedAt = yield* Clock.currentTimeMillis
-      // Secrets of an answer are not stored at all. What the tenant adds to the list is hidden on every read.
+      // Secrets of an answer are neither stored nor sent in messages. What the tenant hides later is hidden on every read.
+      const hidden = redactedHeaders(settings.hiddenHeaders)
       return answer.kind === "succeeded"
-        ? { ...answer, finishedAt, response: redactResponse(answer.response, alwaysHidden) }
-        : { ...answer, finishedAt, error: redactError(answer.error, alwaysHidden) }
+        ? { ...answer, finishedAt, response: redactResponse(answer.response, hidden) }
+        : { ...answer, finishedAt, error: redactError(answer.error, hidden) }
     })
   }
 
@@ -284,5 +285,3 @@ class Executing {
     })
   }
 }
-
-const alwaysHidden = redactedHeaders()

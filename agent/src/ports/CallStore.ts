@@ -15,6 +15,7 @@
 //  - Attempts: an attempt goes from claimed to calling to ended, each step once. Only one process can take a step.
 //    `calling` also needs a call that is Running with this attempt.
 //  - Tenancy: every read that names a tenant sees this tenant's rows only.
+//  - Settings: the settings of a tenant are read as they were written last, also with the details of its calls.
 //  - Bounds: lists, counts and batches stop at their limits. A list may return fewer calls than asked for, and still
 //    have a cursor, because it reads a limited number of rows. Lists and changes contain no bodies of answers.
 import { Context, type Effect, Schema, type Scope } from "effect"
@@ -22,6 +23,7 @@ import type { CallChange } from "../domain/CallChange.ts"
 import type { CallRecord } from "../domain/CallRecord.ts"
 import type { OutboxMessage } from "../domain/OutboxMessage.ts"
 import type { CallKey, CallState, TimelineEntry } from "../domain/ServiceCall.ts"
+import type { TenantSettings } from "../domain/TenantSettings.ts"
 import type { AttemptOutcome } from "../domain/transition.ts"
 
 /** A call of the store failed. If it was a write, its result is unknown. After a fatal error the process should end. */
@@ -35,6 +37,8 @@ export interface StoredDetail {
   readonly record: CallRecord
   readonly sealedRequest: Uint8Array
   readonly timeline: ReadonlyArray<TimelineEntry>
+  /** Of the tenant. They are read with the call, so that nobody who reads a call can forget them. */
+  readonly settings: TenantSettings
 }
 
 export interface RowFilter {
@@ -162,5 +166,14 @@ export class CallStore extends Context.Service<
     openCalls(nowMs: number, limit: number): Stored<ReadonlyArray<CallRecord>>
     /** Removes calls that ended before this time, with everything that belongs to them. Returns how many. */
     prune(exclusiveBefore: number, limit: number): Stored<number>
+
+    /** The defaults if the tenant has set nothing. */
+    settingsOf(tenantId: string): Stored<TenantSettings>
+    /** Replaces the settings. The last write wins. */
+    putSettings(tenantId: string, settings: TenantSettings): Stored<void>
+    /** Tenants that have calls, sorted bytewise. */
+    tenants(exclusiveAfter: string, limit: number): Stored<ReadonlyArray<string>>
+    /** How many calls of the tenant have not ended. Counting stops at the limit. */
+    openCount(tenantId: string, limit: number): Stored<number>
   }
 >()("punctual/agent/CallStore") {}

@@ -36,6 +36,7 @@ import {
   type SqlDialect,
   scannedAtMost,
 } from "../listLanes.ts"
+import { settingsOfText, settingsTextOf } from "../settingsRow.ts"
 import { callStatements } from "./callStatements.ts"
 import { type CallConnections, openCalls } from "./openCalls.ts"
 
@@ -201,6 +202,20 @@ const storeOn = (open: CallConnections): CallStore["Service"] => {
         ask<{ written: number }>(callStatements.prune, [exclusiveBefore, limit]),
         ([row]) => row?.written ?? 0,
       ),
+    settingsOf: (tenantId) =>
+      Effect.map(ask<{ settings: string }>(callStatements.settingsOf, [tenantId]), ([row]) =>
+        settingsOfText(row?.settings),
+      ),
+    putSettings: (tenantId, settings) =>
+      Effect.asVoid(ask(callStatements.putSettings, [tenantId, settingsTextOf(settings)])),
+    tenants: (exclusiveAfter, limit) =>
+      Effect.map(ask<{ id: string }>(callStatements.tenants, [exclusiveAfter, limit]), (rows) =>
+        rows.map(({ id }) => id),
+      ),
+    openCount: (tenantId, limit) =>
+      Effect.map(ask<{ open: string }>(callStatements.openCount, [tenantId, limit]), ([row]) =>
+        Number(row?.open ?? 0),
+      ),
   }
 }
 
@@ -274,12 +289,14 @@ interface DetailRow {
   readonly sealed: Uint8Array
   readonly body: Uint8Array | null
   readonly entries: string
+  readonly settings: string | null
 }
 
-const detailOf = ({ record, sealed, body, entries }: DetailRow) => ({
+const detailOf = ({ record, sealed, body, entries, settings }: DetailRow) => ({
   record: body === null ? recordOf(record) : recordWithBody(recordOf(record), Buffer.from(body).toString()),
   sealedRequest: new Uint8Array(sealed),
   timeline: (JSON.parse(entries) as ReadonlyArray<string>).map(entryOf),
+  settings: settingsOfText(settings),
 })
 
 const openFailureOf = (error: unknown): CallStoreError =>

@@ -1,6 +1,7 @@
 // The statements of the PostgreSQL store. Each write is one statement, so it needs one round trip and is atomic without
 // a transaction block. Numbers are read as float8, because the driver returns bigint as text.
 import { callColumns } from "../callRows.ts"
+import { openCountQuery, tenantsQuery } from "../settingsRow.ts"
 
 const typeOf: Readonly<Partial<Record<string, string>>> = {
   version: "bigint",
@@ -48,6 +49,7 @@ export const callStatements = {
     ${around("written")} SELECT count(*)::integer AS written FROM written`,
   find: "SELECT record FROM calls WHERE tenant_id = $1::text AND service_call_id = $2::text",
   detail: `SELECT c.record, r.sealed, a.body,
+      (SELECT settings FROM tenant_settings WHERE tenant_id = $1::text) AS settings,
       (SELECT coalesce(json_agg(t.entry ORDER BY t.version), '[]')::text FROM (
         SELECT version, entry FROM timeline WHERE tenant_id = $1::text AND service_call_id = $2::text
         ORDER BY version LIMIT 500) AS t) AS entries
@@ -110,6 +112,11 @@ export const callStatements = {
       )
       .join(", ")}
     SELECT count(*)::integer AS written FROM gone`,
+  settingsOf: "SELECT settings FROM tenant_settings WHERE tenant_id = $1::text",
+  putSettings: `INSERT INTO tenant_settings VALUES ($1::text, $2::text)
+    ON CONFLICT (tenant_id) DO UPDATE SET settings = excluded.settings`,
+  tenants: tenantsQuery("$1::text", "$2::integer"),
+  openCount: openCountQuery("$1::text", "$2::integer"),
   /** Locks belong to the session, so they end with the connection. */
   lock: "SELECT pg_try_advisory_lock($1::integer, hashtextextended($2::text, 0)::bit(32)::integer) AS is_held",
   unlock: "SELECT pg_advisory_unlock($1::integer, hashtextextended($2::text, 0)::bit(32)::integer)",

@@ -5,6 +5,7 @@ import type { CallChange } from "../../domain/CallChange.ts"
 import type { CallRecord } from "../../domain/CallRecord.ts"
 import type { OutboxMessage } from "../../domain/OutboxMessage.ts"
 import { type CallKey, type CallState, callStates } from "../../domain/ServiceCall.ts"
+import type { TenantSettings } from "../../domain/TenantSettings.ts"
 import type { AttemptOutcome } from "../../domain/transition.ts"
 import type {
   AttemptKey,
@@ -41,6 +42,7 @@ import {
   type SqlDialect,
   scannedAtMost,
 } from "../listLanes.ts"
+import { openCountQuery, settingsOfText, settingsTextOf, tenantsQuery } from "../settingsRow.ts"
 
 const sqliteDialect: SqlDialect = {
   parameter: (n) => `?${n}`,
@@ -100,6 +102,7 @@ export class CallTables {
       record: answer === undefined ? record : recordWithBody(record, answer.body),
       sealedRequest: request.sealed,
       timeline: entries.map(({ entry }) => entryOf(entry)),
+      settings: this.settingsOf(key.tenantId),
     }
   }
 
@@ -339,6 +342,25 @@ export class CallTables {
       }
     }
     return ended.length
+  }
+
+  settingsOf(tenantId: string): TenantSettings {
+    const sql = "SELECT settings FROM tenant_settings WHERE tenant_id = ?"
+    return settingsOfText(this.#get<{ settings: string }>(sql, tenantId)?.settings)
+  }
+
+  putSettings(asked: { readonly tenantId: string; readonly settings: TenantSettings }): void {
+    const sql = "INSERT OR REPLACE INTO tenant_settings VALUES (?, ?)"
+    this.#run(sql, asked.tenantId, settingsTextOf(asked.settings))
+  }
+
+  tenants(asked: { readonly exclusiveAfter: string; readonly limit: number }): ReadonlyArray<string> {
+    const sql = tenantsQuery("?", "?")
+    return this.#all<{ id: string }>(sql, asked.exclusiveAfter, asked.limit).map(({ id }) => id)
+  }
+
+  openCount({ tenantId, limit }: { readonly tenantId: string; readonly limit: number }): number {
+    return this.#get<{ open: number }>(openCountQuery("?", "?"), tenantId, limit)?.open ?? 0
   }
 
   #valuesOf(record: CallRecord): ReadonlyArray<SQLQueryBindings> {

@@ -61,4 +61,8 @@ const storeOver = (thread: CallThread): CallStore["Service"] => ({
   callingAttempts: (owner, limit) => thread.call("callingAttempts", { owner, limit }),
   openCalls: (nowMs, limit) => thread.call("openCalls", { nowMs, limit }),
   prune: (exclusiveBefore, limit) => thread.call("prune", { exclusiveBefore, limit }),
+  settingsOf: (tenantId) => thread.call("settingsOf", tenantId),
+  putSettings: (tenantId, settings) => thread.call("putSettings", { tenantId, settings }),
+  tenants: (exclusiveAfter, limit) => thread.call("tenants", { exclusiveAfter, limit }),
+  openCount: (tenantId, limit) => thread.call("openCount", { tenantId, limit }),
 })

@@ -4,6 +4,7 @@ import { Database } from "bun:sqlite"
 import { chmodSync, existsSync, mkdirSync } from "node:fs"
 import { dirname } from "node:path"
 import schema from "./schema.sql" with { type: "text" }
+import tenantsSchema from "./tenants.sql" with { type: "text" }
 
 /** "PAgt", so that no other program's file is taken for the agent's. */
 const applicationId = 0x50416774
@@ -45,6 +46,7 @@ const prepareSchema = (database: Database, path: string): void => {
     database.run(`PRAGMA application_id = ${applicationId}`)
     database.run(`PRAGMA user_version = ${schemaVersion}`)
   }
+  database.run(tenantsSchema)
   database.run("COMMIT")
 }
 

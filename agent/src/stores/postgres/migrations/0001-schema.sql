@@ -74,6 +74,11 @@ CREATE TABLE IF NOT EXISTS attempts (
   PRIMARY KEY (tenant_id, attempt_id)
 );
 
+CREATE TABLE IF NOT EXISTS tenant_settings (
+  tenant_id text COLLATE "C" NOT NULL PRIMARY KEY,
+  settings text NOT NULL
+);
+
 CREATE INDEX IF NOT EXISTS attempts_of_call ON attempts (tenant_id, service_call_id);
 CREATE INDEX IF NOT EXISTS attempts_waiting ON attempts (claimed_at) WHERE state = 'claimed';
 CREATE INDEX IF NOT EXISTS attempts_calling ON attempts (owner) WHERE state = 'calling';
