@@ -120,14 +120,19 @@ const drainLookMs = 20
 const agentLayer = (parts: AgentParts) => {
   const { configuration, modules, subjects } = parts
   const topics = agentTopics(subjects)
-  const { retentionMs, callTimeoutMs, store } = configuration
+  const { retentionMs, callTimeoutMs, openCallsMax, store } = configuration
   const orchestration = modules.has("orchestration")
     ? Orchestration.layer({ topics, retentionMs })
     : Layer.empty
   // A SQLite file belongs to one process, so its attempts do, too.
   const owner = store.kind === "sqlite" ? { owner: "agent" } : {}
   const execution = modules.has("execution") ? Execution.layer({ topics, ...owner }) : Layer.empty
-  return Layer.mergeAll(orchestration, execution, OutboxDispatcher.layer(), liveServiceCalls()).pipe(
+  return Layer.mergeAll(
+    orchestration,
+    execution,
+    OutboxDispatcher.layer(),
+    liveServiceCalls({ openCallsMax }),
+  ).pipe(
     Layer.provideMerge(CallWriter.layer({ callTimeoutMs })),
     Layer.provideMerge(
       Layer.mergeAll(

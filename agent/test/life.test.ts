@@ -95,7 +95,7 @@ test("a scheduled call can be moved, annotated, cancelled and run again", async 
         code: "callState",
       })
       expect(yield* Effect.flip(calls.cancel("other", "call-1"))).toMatchObject({ _tag: "CallNotFound" })
-      const again = yield* calls.runAgain("acme", "call-1", { serviceCallId: "call-2" })
+      const { call: again } = yield* calls.runAgain("acme", "call-1", { serviceCallId: "call-2" })
       const done = yield* until(calls, again, isOver)
       expect(done.state).toBe("Succeeded")
       expect((yield* calls.get("acme", "call-2")).call.response?.bodySnippet).toBe("done")

@@ -43,6 +43,7 @@ export interface AgentRigOptions {
   readonly folder: string
   readonly caller?: Layer.Layer<ServiceCaller>
   readonly callTimeoutMs?: number
+  readonly openCallsMax?: number
   readonly sweepEveryMs?: number
   /** Called at each named step. */
   readonly steps?: StepHook
@@ -75,10 +76,11 @@ export const agentRig = (options: AgentRigOptions) => {
     folder,
     caller = FetchCaller.layer({ egress: openEgress }),
     callTimeoutMs = 60_000,
+    openCallsMax = 100_000,
     sweepEveryMs = 10_000,
   } = options
   const modules = Layer.mergeAll(
-    liveServiceCalls(),
+    liveServiceCalls({ openCallsMax }),
     Orchestration.layer({ topics, retentionMs: 30 * 86_400_000, sweepEveryMs }),
     Execution.layer({ topics, owner: "rig" }),
     OutboxDispatcher.layer(),

@@ -1,18 +1,36 @@
-// A service for the agent to call. It counts requests by path, and holds back its answers until the test lets it.
-import { createServer, type Server, type ServerResponse } from "node:http"
+// A service for the agent to call. It keeps the last request of each path and counts them. A path that begins with /hold
+// is answered when the test says so, and one that begins with /fail is answered with 503. Answers have secret headers.
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
+import { text } from "node:stream/consumers"
+
+export interface ReceivedRequest {
+  readonly method: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+export const secretAnswerHeaders = {
+  "set-cookie": "session=secret-cookie",
+  "x-customer-token": "secret-token",
+}
 
 export class CalledService implements Disposable {
   readonly #server: Server
   readonly #seen = new Map<string, number>()
+  readonly #received = new Map<string, ReceivedRequest>()
   readonly #held: Array<ServerResponse> = []
 
   private constructor() {
     this.#server = createServer((request, response) => {
       const path = request.url ?? ""
       this.#seen.set(path, this.times(path) + 1)
-      if (path.startsWith("/hold")) this.#held.push(response)
-      else response.end("ok")
+      const { method = "", headers } = request
+      void text(request).then((body) => {
+        this.#received.set(path, { method, headers, body })
+        if (path.startsWith("/hold")) this.#held.push(response)
+        else this.#answer(response, path.startsWith("/fail") ? 503 : 200)
+      })
     })
   }
 
@@ -30,9 +48,18 @@ export class CalledService implements Disposable {
     return this.#seen.get(path) ?? 0
   }
 
+  /** The last request to this path. */
+  received(path: string): ReceivedRequest | undefined {
+    return this.#received.get(path)
+  }
+
   /** Answers all requests that are held back. */
   release(): void {
-    for (const response of this.#held.splice(0)) response.end("ok")
+    for (const response of this.#held.splice(0)) this.#answer(response, 200)
+  }
+
+  #answer(response: ServerResponse, status: number): void {
+    response.writeHead(status, secretAnswerHeaders).end("ok")
   }
 
   [Symbol.dispose](): void {

@@ -11,6 +11,7 @@ import {
   type ServiceCalls,
 } from "../src/calls/ServiceCalls.ts"
 import { type CallState, callStates, type RequestSpec, type ServiceCall } from "../src/domain/ServiceCall.ts"
+import { defaultTenantSettings } from "../src/domain/TenantSettings.ts"
 
 interface Stored {
   readonly call: ServiceCall
@@ -54,6 +55,17 @@ export class MemoryServiceCalls {
           { at: call.submittedAt, version: 1, what: "SubmitServiceCall", state: "Submitted" as const },
         ],
       })),
+    find: (tenantId, serviceCallId) => Effect.map(this.#find(tenantId, serviceCallId), ({ call }) => call),
+    settings: () => Effect.succeed(defaultTenantSettings),
+    putSettings: () => Effect.void,
+    tenants: (inclusiveFrom, limit) =>
+      Effect.sync(() => {
+        const names = new Set([...this.#stored.values()].map(({ call }) => call.tenantId))
+        return [...names]
+          .sort()
+          .filter((name) => name >= inclusiveFrom)
+          .slice(0, limit)
+      }),
     list: (tenantId, { cursor = "0", limit, isAscending, ...filter }) =>
       Effect.sync(() => {
         const matching = this.#matching(tenantId, filter)
@@ -79,7 +91,7 @@ export class MemoryServiceCalls {
       ),
     runAgain: (tenantId, serviceCallId, changes) =>
       Effect.flatMap(this.#find(tenantId, serviceCallId), ({ call: { name, tags }, request }) =>
-        Effect.map(this.#submit({ tenantId, name, tags, request, ...changes }), ({ call }) => call),
+        this.#submit({ tenantId, name, tags, request, ...changes }),
       ),
     annotate: (tenantId, serviceCallId, changes) =>
       Effect.map(this.#find(tenantId, serviceCallId), () => this.change(tenantId, serviceCallId, changes)),

@@ -20,6 +20,8 @@ interface Guarded {
   readonly pages: ReadonlySet<string>
   /** The methods of the product's API, for pages of other origins (default GET and POST). */
   readonly methods?: ReadonlyArray<string>
+  /** Headers of the product's API that pages of other origins may send, beside the usual ones. */
+  readonly headers?: ReadonlyArray<string>
   /** For the names of settings in refusals. */
   readonly namePrefix: string
   readonly onRefused: (reason: RequestRefusal["reason"]) => void
@@ -64,15 +66,15 @@ export class RequestGuard {
     if (origin === undefined) return withHeaders(await this.#guarded.handle(request), { vary: "origin" })
     const allowed = { vary: "origin", "access-control-allow-origin": origin }
     return request.method === "OPTIONS" && request.headers.get("access-control-request-method") !== null
-      ? { status: 204, headers: { ...allowed, ...preflightHeaders(this.#guarded.methods) }, body: "" }
+      ? { status: 204, headers: { ...allowed, ...preflightHeaders(this.#guarded) }, body: "" }
       : withHeaders(await this.#guarded.handle(request), allowed)
   }
 }
 
 /** A browser asks before it sends a request for a page of another origin, and may keep the answer for this long. */
-const preflightHeaders = (methods: ReadonlyArray<string> = ["GET", "POST"]) => ({
+const preflightHeaders = ({ methods = ["GET", "POST"], headers = [] }: Guarded) => ({
   "access-control-allow-methods": methods.join(", "),
-  "access-control-allow-headers": "authorization, content-type, last-event-id",
+  "access-control-allow-headers": ["authorization", "content-type", "last-event-id", ...headers].join(", "),
   "access-control-max-age": "600",
 })
 

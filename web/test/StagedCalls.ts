@@ -45,7 +45,9 @@ export class StagedCalls {
           Effect.sync(() => void (isNew && this.#begin(call))),
         ),
       runAgain: (tenantId, id, changes) =>
-        Effect.tap(service.runAgain(tenantId, id, changes), (call) => Effect.sync(() => this.#begin(call))),
+        Effect.tap(service.runAgain(tenantId, id, changes), ({ call }) =>
+          Effect.sync(() => this.#begin(call)),
+        ),
       cancel: (tenantId, id) => Effect.tap(service.cancel(tenantId, id), noted("Cancelled")),
       reschedule: (tenantId, id, dueAt) =>
         Effect.tap(service.reschedule(tenantId, id, dueAt), noted("Rescheduled")),

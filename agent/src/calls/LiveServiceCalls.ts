@@ -6,13 +6,20 @@ import type { CallRecord } from "../domain/CallRecord.ts"
 import { whyNotCallId, whyNotDueAt, whyNotName, whyNotRequest, whyNotTags } from "../domain/callRules.ts"
 import { callIdOfKey, requestHashOf } from "../domain/newCall.ts"
 import { redactCall, redactedHeaders, redactRequest } from "../domain/redaction.ts"
-import { type CallState, callStates, type RequestSpec, type ServiceCall } from "../domain/ServiceCall.ts"
+import {
+  type CallState,
+  callStates,
+  type RequestSpec,
+  type ResponseMeta,
+  type ServiceCall,
+} from "../domain/ServiceCall.ts"
 import type { CallMessage } from "../domain/transition.ts"
 import { CallSignals } from "../orchestration/CallSignals.ts"
 import { type Applied, type CallContended, CallWriter } from "../orchestration/CallWriter.ts"
 import { AgentIds } from "../ports/AgentIds.ts"
 import { CallStore, type CallStoreError, type ListPlace, type StoredDetail } from "../ports/CallStore.ts"
 import { ServiceCaller } from "../ports/ServiceCaller.ts"
+import { OpenCallQuota } from "./OpenCallQuota.ts"
 import { RequestSeal } from "./RequestSeal.ts"
 import {
   type CallAnnotation,
@@ -26,13 +33,17 @@ import {
 } from "./ServiceCalls.ts"
 
 export interface LiveServiceCallsOptions {
-  /** Headers that a tenant wants to be hidden, beside the usual ones. */
-  readonly hiddenHeadersOf?: (tenantId: string) => ReadonlyArray<string>
+  /** How many open calls a tenant may have. */
+  readonly openCallsMax: number
 }
 
-export const liveServiceCalls = (
-  options: LiveServiceCallsOptions = {},
-): Layer.Layer<ServiceCalls, never, CallStore | CallSignals | CallWriter | RequestSeal | ServiceCaller> =>
+export const liveServiceCalls = ({
+  openCallsMax,
+}: LiveServiceCallsOptions): Layer.Layer<
+  ServiceCalls,
+  never,
+  CallStore | CallSignals | CallWriter | RequestSeal | ServiceCaller
+> =>
   Layer.effect(
     ServiceCalls,
     Effect.gen(function* () {
@@ -42,9 +53,7 @@ export const liveServiceCalls = (
       const seal = yield* RequestSeal
       const caller = yield* ServiceCaller
       const ids = yield* AgentIds
-      const hiddenOf = (tenantId: string) => redactedHeaders(options.hiddenHeadersOf?.(tenantId))
-      const shown = ({ call }: CallRecord): ServiceCall =>
-        withoutBody(redactCall(call, hiddenOf(call.tenantId)))
+      const quota = new OpenCallQuota({ callsMax: openCallsMax, count: store.openCount })
 
       const submit = Effect.fn("ServiceCalls.submit")(function* (asked: NewServiceCall) {
         const nowMs = yield* Clock.currentTimeMillis
@@ -61,6 +70,11 @@ export const liveServiceCalls = (
         if (why !== undefined) return yield* new CallRefused({ message: why, code: "invalidRequest" })
         const refused = caller.whyRefused(asked.request.url)
         if (refused !== undefined) return yield* new CallRefused({ message: refused, code: "egressRefused" })
+        const key = { tenantId: asked.tenantId, serviceCallId: id }
+        // A repeat adds no call, so it is answered in any case.
+        const isAllowed =
+          (yield* stored(quota.admit(asked.tenantId))) || (yield* stored(store.find(key))) !== undefined
+        if (!isAllowed) return yield* quotaExceeded(openCallsMax)
         const given = { serviceCallId: id, correlationId: correlationId ?? ids.uuidAt(nowMs) }
         const { record, isNew } = yield* stored(writer.submit(rest, given))
         if (!isNew && record.requestHash !== requestHashOf(rest)) {
@@ -89,9 +103,13 @@ export const liveServiceCalls = (
 
       return ServiceCalls.of({
         submit,
+        find: Effect.fn("ServiceCalls.find")(function* (tenantId, serviceCallId) {
+          const record = yield* stored(store.find({ tenantId, serviceCallId }))
+          return record === undefined ? yield* notFound(serviceCallId) : shown(record)
+        }),
         get: Effect.fn("ServiceCalls.get")(function* (tenantId, serviceCallId) {
           const { detail, request } = yield* detailOf(tenantId, serviceCallId)
-          const hidden = hiddenOf(tenantId)
+          const hidden = redactedHeaders(detail.settings.hiddenHeaders)
           return {
             call: redactCall(detail.record.call, hidden),
             request: redactRequest(request, hidden),
@@ -130,8 +148,7 @@ export const liveServiceCalls = (
         runAgain: Effect.fn("ServiceCalls.runAgain")(function* (tenantId, serviceCallId, changes) {
           const { detail, request } = yield* detailOf(tenantId, serviceCallId)
           const { name, tags } = detail.record.call
-          const { call } = yield* submit({ tenantId, name, tags, request, ...changes })
-          return call
+          return yield* submit({ tenantId, name, tags, request, ...changes })
         }),
         annotate: Effect.fn("ServiceCalls.annotate")(function* (tenantId, serviceCallId, changes) {
           const why =
@@ -146,6 +163,9 @@ export const liveServiceCalls = (
           if (applied.kind === "missing") return yield* notFound(serviceCallId)
           return shown(applied.record)
         }),
+        settings: (tenantId) => stored(store.settingsOf(tenantId)),
+        putSettings: (tenantId, settings) => stored(store.putSettings(tenantId, settings)),
+        tenants: (inclusiveFrom, limit) => stored(store.tenants(inclusiveFrom, limit)),
         changesAfter: (tenantId, exclusiveAfter, limit) =>
           Effect.map(stored(store.changesAfter(tenantId, exclusiveAfter, limit)), (records) =>
             records.map((record) => ({ at: record.updatedAt, call: shown(record) })),
@@ -161,6 +181,12 @@ const stored = <A>(
   work: Effect.Effect<A, CallStoreError | CallContended>,
 ): Effect.Effect<A, StoreUnavailable> =>
   Effect.mapError(work, ({ message }) => new StoreUnavailable({ message }))
+
+const quotaExceeded = (callsMax: number) =>
+  new CallRefused({
+    message: `The tenant has ${callsMax} open calls, and may have no more (AGENT_MAX_OPEN_PER_TENANT). Nothing was written: retry when some have ended, or cancel some.`,
+    code: "quotaExceeded",
+  })
 
 const notFound = (serviceCallId: string) =>
   new CallNotFound({ message: `There is no call ${JSON.stringify(serviceCallId)} in this tenant.` })
@@ -188,13 +214,19 @@ const annotated = (record: CallRecord, changes: CallAnnotation, nowMs: number) =
   return { kind: "changed", change: new ChangeDraft(edited, noMessages).nextVersion().change } as const
 }
 
-/** Lists and events have no bodies of answers: only `get` reads them. */
-const withoutBody = (call: ServiceCall): ServiceCall => ({
+/** Lists and events have neither headers nor bodies of answers, so they need no list of hidden headers. */
+const shown = ({ call }: CallRecord): ServiceCall => ({
   ...call,
-  ...(call.response === undefined ? {} : { response: { ...call.response, bodySnippet: "" } }),
+  ...(call.response === undefined ? {} : { response: withoutContents(call.response) }),
   ...(call.error?.response === undefined
     ? {}
-    : { error: { ...call.error, response: { ...call.error.response, bodySnippet: "" } } }),
+    : { error: { ...call.error, response: withoutContents(call.error.response) } }),
+})
+
+const withoutContents = (response: ResponseMeta): ResponseMeta => ({
+  ...response,
+  headers: {},
+  bodySnippet: "",
 })
 
 type Sorting = Pick<CallQuery, "order" | "isAscending">

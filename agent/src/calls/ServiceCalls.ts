@@ -2,6 +2,7 @@
 // it; tests and the demo call it directly. Every function takes the tenant first and never shows another tenant's calls.
 import { Context, type Effect, Schema } from "effect"
 import type { CallState, RequestSpec, ServiceCall, TimelineEntry } from "../domain/ServiceCall.ts"
+import type { TenantSettings } from "../domain/TenantSettings.ts"
 
 export interface NewServiceCall {
   readonly tenantId: string
@@ -56,6 +57,12 @@ export interface CallDetail {
   readonly timeline: ReadonlyArray<TimelineEntry>
 }
 
+/** A call that was submitted. `isNew` is false if the same request was submitted before. */
+export interface CallSubmission {
+  readonly call: ServiceCall
+  readonly isNew: boolean
+}
+
 export interface CallAnnotation {
   readonly name?: string
   readonly tags?: ReadonlyArray<string>
@@ -94,13 +101,11 @@ export interface CallEvent {
 export class ServiceCalls extends Context.Service<
   ServiceCalls,
   {
-    /** `isNew` is false if the same request was submitted before. */
     submit(
       asked: NewServiceCall,
-    ): Effect.Effect<
-      { readonly call: ServiceCall; readonly isNew: boolean },
-      CallConflict | CallRefused | StoreUnavailable
-    >
+    ): Effect.Effect<CallSubmission, CallConflict | CallRefused | StoreUnavailable>
+    /** The call alone, without its contents. */
+    find(tenantId: string, serviceCallId: string): Effect.Effect<ServiceCall, CallNotFound | StoreUnavailable>
     get(tenantId: string, serviceCallId: string): Effect.Effect<CallDetail, CallNotFound | StoreUnavailable>
     list(tenantId: string, query: CallQuery): Effect.Effect<CallPage, CallRefused | StoreUnavailable>
     counts(tenantId: string, filter: CallFilter): Effect.Effect<CallCounts, StoreUnavailable>
@@ -117,13 +122,18 @@ export class ServiceCalls extends Context.Service<
     runAgain(
       tenantId: string,
       serviceCallId: string,
-      changes: { readonly dueAt?: number; readonly serviceCallId?: string; readonly correlationId?: string },
-    ): Effect.Effect<ServiceCall, CallNotFound | CallConflict | CallRefused | StoreUnavailable>
+      changes: Pick<NewServiceCall, "dueAt" | "serviceCallId" | "idempotencyKey" | "correlationId">,
+    ): Effect.Effect<CallSubmission, CallNotFound | CallConflict | CallRefused | StoreUnavailable>
     annotate(
       tenantId: string,
       serviceCallId: string,
       changes: CallAnnotation,
     ): Effect.Effect<ServiceCall, CallNotFound | CallRefused | StoreUnavailable>
+    settings(tenantId: string): Effect.Effect<TenantSettings, StoreUnavailable>
+    /** Replaces all settings of the tenant. */
+    putSettings(tenantId: string, settings: TenantSettings): Effect.Effect<void, StoreUnavailable>
+    /** The tenants that have calls, sorted by name. The caller decides who may see them. */
+    tenants(inclusiveFrom: string, limit: number): Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
     /** Changes of the tenant's calls after a time, oldest first, at most `limit`. */
     changesAfter(
       tenantId: string,

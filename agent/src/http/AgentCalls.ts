@@ -12,14 +12,27 @@ import type {
   ServiceCallDetailAnswer,
   SubmittedCallAnswer,
 } from "@punctual/api/agent/ServiceCallView"
-import type { AnnotateCall, RescheduleCall, RunCallAgain, SubmitCall } from "@punctual/api/agent/SubmitCall"
+import type {
+  AnnotateCall,
+  RescheduleCall,
+  RunCallAgain,
+  SubmitCall,
+  SubmitHeaders,
+} from "@punctual/api/agent/SubmitCall"
+import type {
+  ListTenantsAnswer,
+  ListTenantsQuery,
+  PutTenantSettings,
+  TenantSettingsAnswer,
+} from "@punctual/api/agent/TenantCalls"
 import { invalidField } from "@punctual/api/invalidRequest"
 import type { Problem } from "@punctual/api/Problem"
 import type { Caller } from "@punctual/door/Caller"
 import { Effect } from "effect"
-import type { CallFilter, NewServiceCall, ServiceCalls } from "../calls/ServiceCalls.ts"
+import type { CallFilter, CallSubmission, NewServiceCall, ServiceCalls } from "../calls/ServiceCalls.ts"
 import { callView, detailView } from "./callView.ts"
-import { changeMany } from "./changeMany.ts"
+import { changeMatching, changeNamed } from "./changeMany.ts"
+import { listTenants } from "./listTenants.ts"
 import { refuseCall } from "./refuseCall.ts"
 import { CallBody } from "./SubmitText.ts"
 
@@ -28,6 +41,7 @@ export interface AgentRequest<Body = unknown, Query = unknown> {
   readonly params: { readonly tenantId: string; readonly serviceCallId: string }
   readonly query: Query
   readonly body: Body
+  readonly headers: typeof SubmitHeaders.Type
   readonly caller: Caller
   /** When the request arrived, by the wall clock. `delay` counts from this time. */
   readonly receivedAt: number
@@ -51,6 +65,9 @@ export interface AgentCalls {
   readonly cancel: AgentCall<unknown, ServiceCallAnswer>
   readonly reschedule: AgentCall<RescheduleCall, ServiceCallAnswer>
   readonly runAgain: AgentCall<RunCallAgain, SubmittedCallAnswer>
+  readonly listTenants: AgentCall<unknown, ListTenantsAnswer, ListTenantsQuery>
+  readonly getSettings: AgentCall<unknown, TenantSettingsAnswer>
+  readonly putSettings: AgentCall<PutTenantSettings, TenantSettingsAnswer>
 }
 
 const refuseRead = refuseCall("calls.read")
@@ -59,8 +76,7 @@ const refuseWrite = refuseCall("calls.write")
 export const makeAgentCalls = (calls: ServiceCalls["Service"]): AgentCalls => ({
   submit: (asked) =>
     Effect.gen(function* () {
-      const { call, isNew } = yield* Effect.catch(calls.submit(yield* newCallOf(asked)), refuseWrite)
-      return { result: isNew ? ("submitted" as const) : ("unchanged" as const), call: callView(call) }
+      return submittedAnswer(yield* Effect.catch(calls.submit(yield* newCallOf(asked)), refuseWrite))
     }),
   list: ({ params: { tenantId }, query }) =>
     Effect.gen(function* () {
@@ -86,7 +102,13 @@ export const makeAgentCalls = (calls: ServiceCalls["Service"]): AgentCalls => ({
       }
     }),
   changeMany: ({ params: { tenantId }, body }) =>
-    changeMany(calls, tenantId, { ...body, filter: filterOf(body.filter) }),
+    body.ids === undefined
+      ? changeMatching(calls, tenantId, {
+          ...body,
+          filter: filterOf(body.filter ?? {}),
+          expectedCount: body.expectedCount ?? 0,
+        })
+      : changeNamed(calls, tenantId, body.ids, body),
   get: ({ params: { tenantId, serviceCallId }, caller }) =>
     calls.get(tenantId, serviceCallId).pipe(
       Effect.catch(refuseRead),
@@ -111,16 +133,35 @@ export const makeAgentCalls = (calls: ServiceCalls["Service"]): AgentCalls => ({
     Effect.gen(function* () {
       const { tenantId, serviceCallId } = asked.params
       const dueAt = yield* dueAtOf(asked)
-      const call = yield* Effect.catch(
+      const { "idempotency-key": idempotencyKey } = asked.headers
+      const submitted = yield* Effect.catch(
         calls.runAgain(tenantId, serviceCallId, {
           ...(dueAt === undefined ? {} : { dueAt }),
           ...(asked.body.serviceCallId === undefined ? {} : { serviceCallId: asked.body.serviceCallId }),
+          ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
           correlationId: asked.requestId,
         }),
         refuseWrite,
       )
-      return { result: "submitted" as const, call: callView(call) }
+      return submittedAnswer(submitted)
     }),
+  listTenants: ({ caller, query }) => listTenants(calls, caller.rights.namespaces, query),
+  getSettings: ({ params: { tenantId } }) =>
+    calls.settings(tenantId).pipe(
+      Effect.catch(refuseRead),
+      Effect.map(({ hiddenHeaders }) => ({ settings: { hiddenHeaders } })),
+    ),
+  putSettings: ({ params: { tenantId }, body }) => {
+    const hiddenHeaders = [...new Set(body.hiddenHeaders.map((name) => name.toLowerCase()))]
+    return calls
+      .putSettings(tenantId, { hiddenHeaders })
+      .pipe(Effect.catch(refuseWrite), Effect.as({ settings: { hiddenHeaders } }))
+  },
+})
+
+const submittedAnswer = ({ call, isNew }: CallSubmission): SubmittedCallAnswer => ({
+  result: isNew ? "submitted" : "unchanged",
+  call: callView(call),
 })
 
 const answered = (
@@ -161,9 +202,15 @@ const dueAtOf = ({
 }
 
 const newCallOf = (asked: AgentRequest<SubmitCall>): Effect.Effect<NewServiceCall, Problem> =>
-  Effect.map(dueAtOf(asked), (dueAt) => {
-    const { body, params, requestId } = asked
-    const { serviceCallId, idempotencyKey, correlationId, name, tags = [] } = body
+  Effect.gen(function* () {
+    const dueAt = yield* dueAtOf(asked)
+    const { body, params, requestId, headers } = asked
+    const { serviceCallId, correlationId, name, tags = [] } = body
+    const { "idempotency-key": idempotencyKey = body.idempotencyKey } = headers
+    if (body.idempotencyKey !== undefined && body.idempotencyKey !== idempotencyKey)
+      return yield* Effect.fail(
+        invalidField("/idempotencyKey", "differs from the header Idempotency-Key: give one of them"),
+      )
     const { method, url } = body.request
     return {
       tenantId: params.tenantId,

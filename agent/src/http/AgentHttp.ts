@@ -116,7 +116,8 @@ export const makeAgentHttp = (options: AgentHttpOptions): Effect.Effect<AgentHtt
       },
       namePrefix: agentPrefix,
       pages: new Set([...agentPagePaths, ...(pages?.pagePaths ?? [])]),
-      methods: ["GET", "POST", "PATCH"],
+      methods: ["GET", "POST", "PATCH", "PUT"],
+      headers: ["idempotency-key"],
       onRefused: (reason) => {
         unknown.answered(forbiddenStatus, 0)
         countRefusal(reason)

@@ -174,11 +174,12 @@ class AgentRoute {
   }
 
   #admit(request: HttpRequest, params: Params): Caller | Refusal | Problem {
-    const { action, needsNoKey } = this.#endpoint
+    const { action, needsNoKey, checksNamespaces } = this.#endpoint
     const caller = needsNoKey === true ? anonymous : (this.#options.callerCheck?.admit(request) ?? anonymous)
     if (isRefusal(caller) || action === "none") return caller
     const { tenantId } = params
-    return caller.may(action, tenantId) ? caller : forbidden(action, tenantId)
+    const isAllowed = checksNamespaces === true ? caller.mayAnywhere(action) : caller.may(action, tenantId)
+    return isAllowed ? caller : forbidden(action, tenantId)
   }
 
   async #refused(refusal: Refusal): Promise<HttpAnswer> {
@@ -228,13 +229,14 @@ class AgentRoute {
 
   #decode(request: HttpRequest, params: Params, caller: Caller, read: RequestRead): AgentRequest | Problem {
     if ("problem" in read) return read.problem
-    const { decodeParams, decodeQuery, decodeBody } = this.#endpoint
+    const { decodeParams, decodeQuery, decodeBody, decodeHeaders } = this.#endpoint
     const query = queryOf(request.query)
     if (query === undefined) return twice()
     const decoded = {
       params: decodeParams?.(params) ?? empty,
       query: decodeQuery?.(query) ?? empty,
       body: decodeBody?.(read.input) ?? empty,
+      headers: decodeHeaders?.(this.#headersOf(request)) ?? empty,
     }
     for (const part of Object.values(decoded)) {
       if (Result.isFailure(part)) return invalidRequest(part.failure)
@@ -244,12 +246,21 @@ class AgentRoute {
       params: Result.getOrThrow(decoded.params) as AgentRequest["params"],
       query: Result.getOrThrow(decoded.query),
       body: Result.getOrThrow(decoded.body),
+      headers: Result.getOrThrow(decoded.headers) as AgentRequest["headers"],
       caller,
       receivedAt: this.#options.nowMs(),
       requestId: request.requestId,
       isSecure: request.isSecure,
       port: askedPortOf(request),
     }
+  }
+
+  #headersOf({ headers }: HttpRequest): Readonly<Record<string, string>> {
+    const given = this.#endpoint.headerNames.flatMap((name) => {
+      const value = headers.get(name)
+      return value === null ? [] : [[name, value] as const]
+    })
+    return Object.fromEntries(given)
   }
 
   async #problemOf(cause: Cause.Cause<Problem>, request: HttpRequest): Promise<Problem> {

@@ -1,5 +1,5 @@
-// Cancels, stars or tags all calls that match a filter. First it reads which calls these are, and then it changes them
-// one by one, because a change may move a call out of the filter.
+// Cancels, stars or tags many calls: those that a request names, or all that match a filter. First it reads which calls
+// these are, and then it changes them one by one, because a change may move a call out of the filter.
 import { callLimits } from "@punctual/api/agent/callLimits"
 import type { ChangeManyCalls, ChangeManyCallsAnswer } from "@punctual/api/agent/ListCalls"
 import { CountChanged, type Problem } from "@punctual/api/Problem"
@@ -16,8 +16,12 @@ import type {
 import { callStates, type ServiceCall } from "../domain/ServiceCall.ts"
 import { refuseCall } from "./refuseCall.ts"
 
-interface Change extends Omit<ChangeManyCalls, "filter"> {
+type Act = Pick<ChangeManyCalls, "do" | "tag">
+
+interface MatchingChange extends Act {
   readonly filter: CallFilter
+  readonly expectedCount: number
+  readonly cursor?: string
 }
 
 /** How many changes run at a time. They share commits. */
@@ -28,28 +32,51 @@ const pagesMax = 50
 
 const refuse = refuseCall("calls.write")
 
-export const changeMany = (
+export const changeMatching = (
   calls: ServiceCalls["Service"],
   tenantId: string,
-  change: Change,
+  change: MatchingChange,
 ): Effect.Effect<ChangeManyCallsAnswer, Problem> =>
   Effect.gen(function* () {
     yield* checkCount(calls, tenantId, change)
     const { found, nextCursor } = yield* read(calls, tenantId, change)
-    const results = yield* Effect.forEach(found, (call) => changeOne(calls, call, change), {
+    const result = yield* changeEach(calls, found, change)
+    return nextCursor === undefined ? result : { ...result, nextCursor }
+  })
+
+export const changeNamed = (
+  calls: ServiceCalls["Service"],
+  tenantId: string,
+  ids: ReadonlyArray<string>,
+  act: Act,
+): Effect.Effect<ChangeManyCallsAnswer, Problem> =>
+  Effect.gen(function* () {
+    const one = (id: string): Effect.Effect<ReadonlyArray<ServiceCall>, Problem> =>
+      calls.find(tenantId, id).pipe(
+        Effect.map((call) => [call]),
+        Effect.catchTag("CallNotFound", () => Effect.succeed([])),
+        Effect.catch(refuse),
+      )
+    const found = (yield* Effect.forEach(ids, one, { concurrency: atOnce })).flat()
+    const result = yield* changeEach(calls, found, act)
+    return { ...result, missing: ids.length - found.length }
+  })
+
+const changeEach = (calls: ServiceCalls["Service"], found: ReadonlyArray<ServiceCall>, act: Act) =>
+  Effect.gen(function* () {
+    const results = yield* Effect.forEach(found, (call) => changeOne(calls, call, act), {
       concurrency: atOnce,
     })
     const changed = results.filter((isChanged) => isChanged).length
-    return {
-      matched: found.length,
-      changed,
-      skipped: found.length - changed,
-      ...(nextCursor === undefined ? {} : { nextCursor }),
-    }
+    return { matched: found.length, changed, skipped: found.length - changed }
   })
 
 /** A person has looked at so many calls. Some more may have come since, but not many. */
-const checkCount = (calls: ServiceCalls["Service"], tenantId: string, { filter, expectedCount }: Change) =>
+const checkCount = (
+  calls: ServiceCalls["Service"],
+  tenantId: string,
+  { filter, expectedCount }: MatchingChange,
+) =>
   Effect.gen(function* () {
     const { states, ...anyState } = filter
     const { counts } = yield* Effect.catch(calls.counts(tenantId, anyState), refuse)
@@ -63,7 +90,7 @@ const checkCount = (calls: ServiceCalls["Service"], tenantId: string, { filter, 
     )
   })
 
-const read = (calls: ServiceCalls["Service"], tenantId: string, { filter, cursor: first }: Change) =>
+const read = (calls: ServiceCalls["Service"], tenantId: string, { filter, cursor: first }: MatchingChange) =>
   Effect.gen(function* () {
     const found: Array<ServiceCall> = []
     let cursor = first
@@ -86,7 +113,7 @@ const read = (calls: ServiceCalls["Service"], tenantId: string, { filter, cursor
 const changeOne = (
   calls: ServiceCalls["Service"],
   call: ServiceCall,
-  change: Change,
+  change: Act,
 ): Effect.Effect<boolean, Problem> => {
   const { tenantId, serviceCallId, tags, isStarred } = call
   const tag = change.tag ?? ""

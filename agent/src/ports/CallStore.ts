@@ -172,7 +172,7 @@ export class CallStore extends Context.Service<
     /** Replaces the settings. The last write wins. */
     putSettings(tenantId: string, settings: TenantSettings): Stored<void>
     /** Tenants that have calls, sorted bytewise. */
-    tenants(exclusiveAfter: string, limit: number): Stored<ReadonlyArray<string>>
+    tenants(inclusiveFrom: string, limit: number): Stored<ReadonlyArray<string>>
     /** How many calls of the tenant have not ended. Counting stops at the limit. */
     openCount(tenantId: string, limit: number): Stored<number>
   }

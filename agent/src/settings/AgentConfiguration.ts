@@ -22,6 +22,7 @@ export interface AgentConfiguration {
   readonly store: AgentStoreChoice
   readonly callTimeoutMs: number
   readonly retentionMs: number
+  readonly openCallsMax: number
   readonly auth: AuthMode
   readonly metricsAccess: "keys" | "open"
   readonly egress: EgressRules
@@ -61,6 +62,7 @@ export const readAgentConfiguration = (
     store: reader.value(agentSettings.store),
     callTimeoutMs: reader.value(agentSettings.callTimeoutMs),
     retentionMs: reader.value(agentSettings.retentionMs),
+    openCallsMax: reader.value(agentSettings.openCallsMax),
     auth: reader.value(agentSettings.auth),
     metricsAccess: reader.value(agentSettings.metricsAccess),
     egress: reader.value(openAgentSettings.egress, isOnLoopback ? "open" : "public"),

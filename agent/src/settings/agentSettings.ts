@@ -117,6 +117,12 @@ export const agentSettings = {
     "how long finished calls are kept",
     readDuration(hourMs, 3653 * dayMs, "30d"),
   ),
+  openCallsMax: agentSetting(
+    "AGENT_MAX_OPEN_PER_TENANT",
+    "100000",
+    "how many calls of a tenant may be open, which means not ended; more are refused with 429",
+    readWholeNumber(1, 10_000_000),
+  ),
   auth: agentSetting(
     "AGENT_AUTH",
     "auto",

@@ -70,15 +70,53 @@ test("every endpoint refuses callers without a key, with a wrong one, of another
       const statusWith = async (headers: Record<string, string>) =>
         (await agent.send(method, url, body, headers)).status
       const lacking = action === "calls.read" ? writer : reader
+      const isOfTenant = path.includes(":tenantId")
       expect([method, path, await statusWith({})]).toEqual([method, path, 401])
       expect([method, path, await statusWith(bearer("pnct_nothing"))]).toEqual([method, path, 401])
-      expect([method, path, await statusWith(bearer(ofOther))]).toEqual([method, path, 403])
+      // The list of tenants has no tenant: it shows each caller its own ones.
+      expect([method, path, await statusWith(bearer(ofOther))]).toEqual([
+        method,
+        path,
+        isOfTenant ? 403 : 200,
+      ])
       expect([method, path, await statusWith(bearer(lacking))]).toEqual([method, path, 403])
     }
     expect(memory.submitted).toBe(before)
     expect((await agent.send("GET", submit, undefined, bearer(reader))).status).toBe(200)
     expect((await agent.send("GET", "/metrics")).status).toBe(401)
     expect((await agent.send("GET", "/openapi.json")).status).toBe(200)
+  }))
+
+test("a list of tenants shows those of the key only, and so do its cursors", () =>
+  withKeys(async ({ agent, admin, key }) => {
+    for (const tenant of ["billing", "shop", "team-a", "team-b", "team-c", "zoo"])
+      await agent.send("POST", `/api/v1/tenants/${tenant}/service-calls`, { request }, bearer(admin))
+    const namesFor = async (namespaces: ReadonlyArray<string>, query = "") => {
+      const text = await key({ actions: ["calls.read"], namespaces })
+      const { body } = await agent.send("GET", `/api/v1/tenants${query}`, undefined, bearer(text))
+      const names = body.tenants.map(({ tenantId }: { tenantId: string }) => tenantId).join(" ")
+      return body.nextCursor === undefined ? names : `${names} after ${body.nextCursor}`
+    }
+    expect(await namesFor(["*"])).toBe("billing shop team-a team-b team-c zoo")
+    expect(await namesFor(["zoo", "team-*", "team-b", "absent", "billing"])).toBe(
+      "billing team-a team-b team-c zoo",
+    )
+    expect(await namesFor(["shop", "zoo"], "?limit=1")).toBe("shop after shop")
+    expect(await namesFor(["shop", "zoo"], "?limit=1&cursor=shop")).toBe("zoo")
+    expect(await namesFor(["team-*", "zoo"], "?limit=2&cursor=team-a")).toBe("team-b team-c after team-c")
+    expect(await namesFor(["absent"])).toBe("")
+  }))
+
+test("a key that may submit calls cannot change what the tenant hides", () =>
+  withKeys(async ({ agent, key }) => {
+    const settings = "/api/v1/tenants/billing/settings"
+    const app = await key({ actions: ["calls.read", "calls.write", "payload.read"], namespaces: ["billing"] })
+    const owner = await key({ actions: ["namespaces.write"], namespaces: ["billing"] })
+    const put = (text: string) => agent.send("PUT", settings, { hiddenHeaders: ["x-a"] }, bearer(text))
+    const refused = await put(app)
+    expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining("namespaces.write")])
+    expect((await put(owner)).status).toBe(200)
+    expect((await agent.send("GET", settings, undefined, bearer(app))).status).toBe(200)
   }))
 
 test("a key without payload.read sees no headers, bodies and queries", () =>

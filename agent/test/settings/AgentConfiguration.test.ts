@@ -25,6 +25,7 @@ describe("the settings", () => {
       store: { kind: "sqlite", file: resolve("data/agent.db") },
       callTimeoutMs: 60_000,
       retentionMs: 30 * 86_400_000,
+      openCallsMax: 100_000,
       auth: "auto",
       metricsAccess: "keys",
       guard: { isOnLoopback: true, hosts: [], corsOrigins: [] },
@@ -47,6 +48,7 @@ describe("the settings", () => {
       AGENT_STORE_URL: "postgres://me:secret@db:5432/agent",
       AGENT_CALL_TIMEOUT: "90s",
       AGENT_RETENTION: "1h30m",
+      AGENT_MAX_OPEN_PER_TENANT: "7",
       AGENT_EGRESS: "public,10.0.0.0/8",
       AGENT_AUTH: "required",
       AGENT_SECRET_KEY: "ab".repeat(32),
@@ -58,6 +60,7 @@ describe("the settings", () => {
       store: { kind: "postgres", url: "postgres://me:secret@db:5432/agent" },
       callTimeoutMs: 90_000,
       retentionMs: 5_400_000,
+      openCallsMax: 7,
       auth: "required",
     })
     expect(configuration.secretKey).toEqual(new Uint8Array(32).fill(0xab))

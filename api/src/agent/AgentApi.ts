@@ -22,7 +22,20 @@ import { finishAgentDocument } from "./agentDocument.ts"
 import { ChangeManyCalls, ChangeManyCallsAnswer, ListCallsAnswer, ListCallsQuery } from "./ListCalls.ts"
 import { ServiceCallId } from "./ServiceCallId.ts"
 import { ServiceCallAnswer, ServiceCallDetailAnswer, SubmittedCallAnswer } from "./ServiceCallView.ts"
-import { AnnotateCall, CancelCall, RescheduleCall, RunCallAgain, SubmitCall } from "./SubmitCall.ts"
+import {
+  AnnotateCall,
+  CancelCall,
+  RescheduleCall,
+  RunCallAgain,
+  SubmitCall,
+  SubmitHeaders,
+} from "./SubmitCall.ts"
+import {
+  ListTenantsAnswer,
+  ListTenantsQuery,
+  PutTenantSettings,
+  TenantSettingsAnswer,
+} from "./TenantCalls.ts"
 
 /** Every call that uses the store. */
 const problems = [...commonProblems, StoreUnavailableProblem] as const
@@ -50,6 +63,7 @@ const tenantEndpoints = () =>
   [
     HttpApiEndpoint.post("submit", "/", {
       params: ofTenant,
+      headers: SubmitHeaders,
       payload: SubmitCall,
       success: accepted,
       error: [...problems, EgressRefused, CallExistsProblem],
@@ -84,7 +98,7 @@ const tenantEndpoints = () =>
         { action: "calls.write", takesTurns: true },
         "Change many calls",
         { do: "cancel", filter: { status: ["Scheduled"], tag: "invoice" }, expectedCount: 12 },
-        "Cancels, stars or tags all calls that match a filter, up to 1,000 in one request. Look at a list with the same filter first, and give its count.",
+        "Cancels, stars or tags the calls that ids names, or all calls that match a filter, up to 1,000 in one request. With a filter, look at a list with the same filter first, and give its count.",
       ),
     ),
   ] as const
@@ -144,6 +158,7 @@ const callEndpoints = () =>
     ),
     HttpApiEndpoint.post("runAgain", "/:serviceCallId/run-again", {
       params: ofCall,
+      headers: SubmitHeaders,
       payload: RunCallAgain,
       success: accepted,
       error: [...problemsOfOne, EgressRefused, CallExistsProblem, CallStateProblem],
@@ -152,7 +167,7 @@ const callEndpoints = () =>
         { action: "calls.write" },
         "Run a call again",
         {},
-        "Submits the same request as a new call, with its name and tags. The old call stays as it is.",
+        "Submits the same request as a new call, with its name and tags. The old call stays as it is. A repeat with the same serviceCallId or Idempotency-Key changes nothing.",
       ),
     ),
   ] as const
@@ -168,8 +183,54 @@ const serviceCallsGroup = () =>
       }),
     )
 
+const tenantsGroup = () =>
+  HttpApiGroup.make("tenants")
+    .add(
+      HttpApiEndpoint.get("listTenants", "/", {
+        query: ListTenantsQuery,
+        success: ListTenantsAnswer,
+        error: problems,
+      }).annotateMerge(
+        describeCall(
+          { action: "calls.read", checksNamespaces: true, takesTurns: true },
+          "List tenants",
+          undefined,
+          "Answers the tenants that have calls and that the key may see. A tenant needs no setting up, so a tenant without calls is not in the list.",
+        ),
+      ),
+      HttpApiEndpoint.get("getSettings", "/:tenantId/settings", {
+        params: ofTenant,
+        success: TenantSettingsAnswer,
+        error: problems,
+      }).annotateMerge(
+        describeCall(
+          { action: "calls.read" },
+          "Get the settings of a tenant",
+          undefined,
+          "A tenant that has set nothing has the defaults.",
+        ),
+      ),
+      HttpApiEndpoint.put("putSettings", "/:tenantId/settings", {
+        params: ofTenant,
+        payload: PutTenantSettings,
+        success: TenantSettingsAnswer,
+        error: problems,
+      }).annotateMerge(
+        describeCall(
+          { action: "namespaces.write" },
+          "Set what a tenant hides",
+          { hiddenHeaders: ["x-customer-token"] },
+          "From now on nobody sees the values of these headers, also in calls that were made before. It needs the right to change a namespace, because a shorter list shows values again. Values in answers that arrived while their header was hidden are not stored, so they never appear again.",
+        ),
+      ),
+    )
+    .prefix("/tenants")
+    .annotateMerge(
+      OpenApi.annotations({ title: "Tenants", description: "Which tenants there are, and what each hides." }),
+    )
+
 export const AgentApi = HttpApi.make("agent")
-  .add(serviceCallsGroup(), selfGroup(), sessionsGroup())
+  .add(serviceCallsGroup(), tenantsGroup(), selfGroup(), sessionsGroup())
   .prefix("/api/v1")
   .annotate(HttpApi.PayloadParseOptions, requestParseOptions)
   .annotateMerge(

@@ -6,10 +6,12 @@ import { Effect, Schema, SchemaGetter, SchemaIssue } from "effect"
 import { Count } from "../Count.ts"
 import { described, usedFor } from "../described.ts"
 import { Instant } from "../Instant.ts"
+import { exactlyOneOf } from "../oneOf.ts"
 import { Tag } from "../Tags.ts"
 import { canonicalHost } from "../TargetHost.ts"
 import { CallMethod } from "./CallRequest.ts"
 import { callLimits } from "./callLimits.ts"
+import { ServiceCallId } from "./ServiceCallId.ts"
 import { callStatuses, ServiceCallView } from "./ServiceCallView.ts"
 import { ServiceCallName } from "./SubmitCall.ts"
 
@@ -74,7 +76,7 @@ const CallFilterFields = Schema.Struct({
 })
 
 /** A value that is text on the wire, and something else in the program. */
-const fromText = <A>(
+export const fromText = <A>(
   parse: (text: string) => A | undefined,
   format: (value: A) => string,
   wire: { readonly message: string; readonly description: string; readonly examples: readonly [string] },
@@ -103,7 +105,7 @@ const pageLimitOf = (text: string): number | undefined => {
 
 const cursorMessage = "must be the nextCursor of an earlier answer"
 
-const CallCursor = Schema.String.annotate({ message: cursorMessage }).check(
+export const CallCursor = Schema.String.annotate({ message: cursorMessage }).check(
   Schema.isBetweenLength(1, callLimits.cursorLength, {
     message: cursorMessage,
     description: "The nextCursor of an earlier answer to the same request.",
@@ -193,23 +195,63 @@ export type ListCallsAnswer = typeof ListCallsAnswer.Type
 
 const bulkActs = ["cancel", "star", "unstar", "addTag", "removeTag"] as const
 
+const idsMessage = `must be an array of 1 to ${callLimits.bulkIds} ids`
+
+const BulkIds = Schema.Array(ServiceCallId)
+  .annotate({ message: idsMessage })
+  .check(
+    Schema.isBetweenLength(1, callLimits.bulkIds, {
+      message: idsMessage,
+      description: `The calls, by their ids: at most ${callLimits.bulkIds}. An id that no call of the tenant has is skipped.`,
+    }),
+    Schema.makeFilter(
+      (ids: ReadonlyArray<string>) => {
+        const twice = ids.findIndex((id, at) => ids.indexOf(id) < at)
+        return twice < 0 ? undefined : { path: [twice], issue: "is given twice: remove one of them" }
+      },
+      { toJsonSchema: () => [{ uniqueItems: true }, true] },
+    ),
+  )
+
+/** A person who names calls has seen them. A filter can match more than the person has seen. */
+const belongToFilter = Schema.makeFilter(
+  (body: Readonly<Record<string, unknown>>) => {
+    if ("filter" in body)
+      return "expectedCount" in body
+        ? undefined
+        : { path: ["expectedCount"], issue: "is required with filter" }
+    const useless = ["expectedCount", "cursor"].find((name) => name in body)
+    return useless === undefined ? undefined : { path: [useless], issue: "belongs to filter: remove it" }
+  },
+  {
+    toJsonSchema: () => ({
+      dependentRequired: { filter: ["expectedCount"], expectedCount: ["filter"], cursor: ["filter"] },
+    }),
+  },
+)
+
 export const ChangeManyCalls = Schema.Struct({
   do: Schema.Literals(bulkActs).annotate({
     message: `must be one of ${bulkActs.join(", ")}`,
     description: "What to do with each call.",
   }),
   tag: Schema.optionalKey(Tag.annotate({ description: "The tag to add or remove." })),
-  filter: CallFilterFields,
-  expectedCount: Count.annotate({
-    message: "must be a whole number",
-    description:
-      "How many calls you expect to change, from the counts of a list with the same filter. If over 10 % more match now, nothing is changed.",
-    examples: [12],
-  }),
+  filter: Schema.optionalKey(CallFilterFields),
+  ids: Schema.optionalKey(BulkIds),
+  expectedCount: Schema.optionalKey(
+    Count.annotate({
+      message: "must be a whole number",
+      description:
+        "Needed with filter: how many calls you expect to change, from the counts of a list with the same filter. If over 10 % more match now, nothing is changed.",
+      examples: [12],
+    }),
+  ),
   cursor: Schema.optionalKey(CallCursor),
 })
   .annotate({ message: "must be a JSON object" })
   .check(
+    exactlyOneOf("filter", "ids"),
+    belongToFilter,
     Schema.makeFilter(
       (body: { readonly do: string; readonly tag?: string }) => {
         const needsTag = body.do === "addTag" || body.do === "removeTag"
@@ -238,6 +280,9 @@ export const ChangeManyCallsAnswer = Schema.Struct({
   skipped: Count.annotate({
     description: "Calls that are in a status in which this cannot be done, or that have 10 tags already.",
   }),
+  missing: Schema.optionalKey(
+    Count.annotate({ description: "With ids: how many of them no call of the tenant has." }),
+  ),
   nextCursor: Schema.optionalKey(
     Schema.String.annotate({
       description: `Present if calls remain after the first ${callLimits.bulk}. Send the same request again, with this as cursor.`,

@@ -43,19 +43,26 @@ const due = {
   ),
 }
 
+const IdempotencyKey = textOf(
+  255,
+  "Makes repeats safe if you give no serviceCallId: the same key in the same tenant means the same call.",
+  "order-4711",
+)
+
+/** Many clients send the key in this header by themselves. */
+export const SubmitHeaders = Schema.Struct({
+  "idempotency-key": Schema.optionalKey(
+    IdempotencyKey.pipe(usedFor("The same as idempotencyKey. If both are given, they must be equal.")),
+  ),
+})
+
 export const SubmitCall = Schema.Struct({
   request: CallRequest,
   name: Schema.optionalKey(ServiceCallName),
   ...due,
   tags: Schema.optionalKey(Tags),
   serviceCallId: Schema.optionalKey(ServiceCallId),
-  idempotencyKey: Schema.optionalKey(
-    textOf(
-      255,
-      "Makes repeats safe if you give no serviceCallId: the same key in the same tenant means the same call.",
-      "order-4711",
-    ),
-  ),
+  idempotencyKey: Schema.optionalKey(IdempotencyKey),
   correlationId: Schema.optionalKey(NewCorrelationId),
 })
   .annotate(object)

@@ -2,7 +2,7 @@
  * The endpoints of the Service Agent's contract as a list, for its server. Each has the terms of its definition and the
  * functions that its schemas compile to.
  */
-import { Context, type Result, type Schema, type SchemaIssue, SchemaParser } from "effect"
+import { Context, type Result, type Schema, SchemaAST, type SchemaIssue, SchemaParser } from "effect"
 import { HttpApi } from "effect/http-api"
 import { CallTerms } from "../CallTerms.ts"
 import { requestParseOptions } from "../requestParseOptions.ts"
@@ -22,6 +22,9 @@ export interface AgentEndpoint extends Omit<CallTerms["Service"], "bodyLimit"> {
   readonly decodeParams?: Decode
   readonly decodeQuery?: Decode
   readonly decodeBody?: Decode
+  /** Decodes the headers that `headerNames` names. */
+  readonly decodeHeaders?: Decode
+  readonly headerNames: ReadonlyArray<string>
   /** Encodes an answer to a value for `JSON.stringify`. Throws if the answer violates the contract. */
   readonly encode: (answer: unknown) => unknown
 }
@@ -47,11 +50,18 @@ export const agentEndpoints = (): ReadonlyArray<AgentEndpoint> => {
         ...(endpoint.params === undefined ? {} : { decodeParams: decoderOf(endpoint.params) }),
         ...(endpoint.query === undefined ? {} : { decodeQuery: decoderOf(endpoint.query) }),
         ...(body === undefined ? {} : { decodeBody: bodyDecoderOf(body) }),
+        ...(endpoint.headers === undefined ? {} : { decodeHeaders: decoderOf(endpoint.headers) }),
+        headerNames: endpoint.headers === undefined ? [] : headerNamesOf(endpoint.headers),
         encode: SchemaParser.encodeUnknownSync(answer as typeof answer & Pure),
       })
     },
   })
   return endpoints
+}
+
+const headerNamesOf = (headers: Schema.Top): ReadonlyArray<string> => {
+  const ast = SchemaAST.toEncoded(headers.ast)
+  return SchemaAST.isObjects(ast) ? ast.propertySignatures.map(({ name }) => String(name)) : []
 }
 
 const decoderOf = (schema: Schema.Top): Decode =>

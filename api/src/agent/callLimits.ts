@@ -15,6 +15,12 @@ export const callLimits = {
   cursorLength: 1024,
   /** How many calls one bulk request changes. */
   bulk: 1000,
+  /** How many calls a bulk request can name. A list shows as many on a page. */
+  bulkIds: 200,
+  /** How many headers a tenant can hide. */
+  hiddenHeaders: 64,
+  headerNameLength: 100,
+  tenantsPage: 1000,
   /** How far in the future a call may be due. The Timer has the same limit. */
   aheadMs: 3653 * dayMs,
 } as const

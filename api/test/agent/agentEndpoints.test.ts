@@ -39,6 +39,9 @@ test("the agent has these endpoints, and each names the action of its caller", (
     "POST /api/v1/tenants/:tenantId/service-calls/:serviceCallId/cancel calls.write 200",
     "POST /api/v1/tenants/:tenantId/service-calls/:serviceCallId/reschedule calls.write 200",
     "POST /api/v1/tenants/:tenantId/service-calls/:serviceCallId/run-again calls.write 202",
+    "GET /api/v1/tenants calls.read 200",
+    "GET /api/v1/tenants/:tenantId/settings calls.read 200",
+    "PUT /api/v1/tenants/:tenantId/settings namespaces.write 200",
     "POST /api/v1/keys/self none 200",
     "POST /api/v1/sessions/create none 200",
     "POST /api/v1/sessions/end none 200",
@@ -179,6 +182,41 @@ test("a change of many calls names a tag only if it changes tags", () => {
   expect(refusals(decodeBody, { ...base, do: "cancel", filter: { status: [] } })).toEqual([
     "/filter/status must have 1 to 6 statuses",
   ])
+})
+
+test("a change of many calls has a filter with its count, or ids", () => {
+  const { decodeBody } = endpoint("changeMany")
+  const ids = Array.from({ length: callLimits.bulkIds }, (_, at) => `call-${at}`)
+  expect(refusals(decodeBody, { do: "star", ids })).toEqual([])
+  const cases: ReadonlyArray<readonly [Record<string, unknown>, string]> = [
+    [{}, "/filter is required: give exactly one of filter and ids"],
+    [
+      { filter: {}, expectedCount: 1, ids: ["a"] },
+      "/ids cannot be given together with filter: remove one of them",
+    ],
+    [{ filter: {} }, "/expectedCount is required with filter"],
+    [{ ids: ["a"], expectedCount: 1 }, "/expectedCount belongs to filter: remove it"],
+    [{ ids: ["a"], cursor: "x" }, "/cursor belongs to filter: remove it"],
+    [{ ids: [] }, "/ids must be an array of 1 to 200 ids"],
+    [{ ids: [...ids, "more"] }, "/ids must be an array of 1 to 200 ids"],
+    [{ ids: ["a", "b", "a"] }, "/ids/2 is given twice: remove one of them"],
+    [{ ids: ["a~d1"] }, "/ids/0 must not contain ~"],
+  ]
+  for (const [body, expected] of cases) {
+    const [found = ""] = refusals(decodeBody, { do: "star", ...body })
+    expect([body, found.startsWith(expected), found]).toEqual([body, true, found])
+  }
+})
+
+test("a submission can have its idempotency key in a header", () => {
+  for (const { headerNames, decodeHeaders } of [endpoint("submit"), endpoint("runAgain")]) {
+    expect(headerNames).toEqual(["idempotency-key"])
+    expect(refusals(decodeHeaders, { "idempotency-key": "order-4711" })).toEqual([])
+    expect(refusals(decodeHeaders, {})).toEqual([])
+    expect(refusals(decodeHeaders, { "idempotency-key": "" })[0]).toStartWith(
+      "/idempotency-key must be text of",
+    )
+  }
 })
 
 test("the path of a call accepts valid ids only", () => {

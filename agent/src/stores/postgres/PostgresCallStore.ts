@@ -208,8 +208,8 @@ const storeOn = (open: CallConnections): CallStore["Service"] => {
       ),
     putSettings: (tenantId, settings) =>
       Effect.asVoid(ask(callStatements.putSettings, [tenantId, settingsTextOf(settings)])),
-    tenants: (exclusiveAfter, limit) =>
-      Effect.map(ask<{ id: string }>(callStatements.tenants, [exclusiveAfter, limit]), (rows) =>
+    tenants: (inclusiveFrom, limit) =>
+      Effect.map(ask<{ id: string }>(callStatements.tenants, [inclusiveFrom, limit]), (rows) =>
         rows.map(({ id }) => id),
       ),
     openCount: (tenantId, limit) =>

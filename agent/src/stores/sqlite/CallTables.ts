@@ -354,9 +354,9 @@ export class CallTables {
     this.#run(sql, asked.tenantId, settingsTextOf(asked.settings))
   }
 
-  tenants(asked: { readonly exclusiveAfter: string; readonly limit: number }): ReadonlyArray<string> {
+  tenants(asked: { readonly inclusiveFrom: string; readonly limit: number }): ReadonlyArray<string> {
     const sql = tenantsQuery("?", "?")
-    return this.#all<{ id: string }>(sql, asked.exclusiveAfter, asked.limit).map(({ id }) => id)
+    return this.#all<{ id: string }>(sql, asked.inclusiveFrom, asked.limit).map(({ id }) => id)
   }
 
   openCount({ tenantId, limit }: { readonly tenantId: string; readonly limit: number }): number {

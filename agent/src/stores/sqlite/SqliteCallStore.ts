@@ -63,6 +63,6 @@ const storeOver = (thread: CallThread): CallStore["Service"] => ({
   prune: (exclusiveBefore, limit) => thread.call("prune", { exclusiveBefore, limit }),
   settingsOf: (tenantId) => thread.call("settingsOf", tenantId),
   putSettings: (tenantId, settings) => thread.call("putSettings", { tenantId, settings }),
-  tenants: (exclusiveAfter, limit) => thread.call("tenants", { exclusiveAfter, limit }),
+  tenants: (inclusiveFrom, limit) => thread.call("tenants", { inclusiveFrom, limit }),
   openCount: (tenantId, limit) => thread.call("openCount", { tenantId, limit }),
 })
