@@ -40,6 +40,7 @@ const shortcuts: ReadonlyArray<ShownShortcut> = [
   ["j  k", "Next and previous row"],
   ["Enter", "Open the row"],
   ["s", "Star the row"],
+  ["x", "Select the row"],
   ["n", "New request"],
   ["g", "Go to Calls"],
   ["t", "Tenant"],

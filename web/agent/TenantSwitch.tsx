@@ -1,4 +1,4 @@
-/** Shows the tenant, and changes it. The service has no list of tenants, so the reader can type any name. */
+/** Shows the tenant, and changes it. A tenant begins with its first call, so the reader can type any name. */
 import { type FormEvent, useState } from "react"
 import { Button } from "../kit/Button.tsx"
 import { Dialog } from "../kit/Dialog.tsx"
@@ -10,10 +10,12 @@ import { Screen } from "../kit/Screen.tsx"
 import { useSetting } from "../kit/Setting.ts"
 import { useShortcuts } from "../kit/shortcuts.ts"
 import { agentHref } from "./agentPlaces.ts"
-import { isTenant, tenantsSetting, useTenantsOfKey } from "./tenant.ts"
+import { TenantSettingsDialog } from "./TenantSettingsDialog.tsx"
+import { isTenant, tenantsSetting, useTenants, useTenantsOfKey } from "./tenant.ts"
 
 export const TenantSwitch = ({ tenant }: { readonly tenant: string }) => {
   const [isOpen, setOpen] = useState(false)
+  const [showsSettings, setShowsSettings] = useState(false)
   useShortcuts({ t: () => setOpen(true) })
   return (
     <>
@@ -28,10 +30,24 @@ export const TenantSwitch = ({ tenant }: { readonly tenant: string }) => {
         <Icon name="down" />
       </button>
       {isOpen && (
-        <Dialog title="Tenant" onClose={() => setOpen(false)}>
+        <Dialog
+          title="Tenant"
+          onClose={() => setOpen(false)}
+          actions={
+            <Button
+              onClick={() => {
+                setOpen(false)
+                setShowsSettings(true)
+              }}
+            >
+              Settings of {tenant}
+            </Button>
+          }
+        >
           <ChooseTenant current={tenant} onChosen={() => setOpen(false)} />
         </Dialog>
       )}
+      {showsSettings && <TenantSettingsDialog tenant={tenant} onClose={() => setShowsSettings(false)} />}
     </>
   )
 }
@@ -52,6 +68,7 @@ interface ChooseTenantProps {
 const ChooseTenant = ({ current, onChosen }: ChooseTenantProps) => {
   const remembered = useSetting(tenantsSetting)
   const ofKey = useTenantsOfKey()
+  const withCalls = useTenants() ?? []
   const [text, setText] = useState("")
   const [error, setError] = useState<string>()
   const choose = (tenant: string) => {
@@ -63,6 +80,8 @@ const ChooseTenant = ({ current, onChosen }: ChooseTenantProps) => {
     if (isTenant(text.trim())) choose(text.trim())
     else setError("must be 1 to 100 characters of A-Z, a-z, 0-9, _ and -, and not begin with _")
   }
+  const known = [...new Set([...remembered, ...ofKey, ...withCalls])]
+  const matching = known.filter((tenant) => tenant.toLowerCase().includes(text.trim().toLowerCase()))
   return (
     <>
       <form className="tenant-form" onSubmit={submit}>
@@ -91,7 +110,7 @@ const ChooseTenant = ({ current, onChosen }: ChooseTenantProps) => {
         </Field>
       </form>
       <ul className="choices">
-        {[...new Set([...remembered, ...ofKey])].map((tenant) => (
+        {matching.map((tenant) => (
           <li key={tenant}>
             <button type="button" aria-pressed={tenant === current} onClick={() => choose(tenant)}>
               <span>{tenant}</span>

@@ -5,6 +5,7 @@ import type {
   ServiceCallDetailAnswer,
   SubmittedCallAnswer,
 } from "@punctual/api/agent/ServiceCallView"
+import type { ListTenantsAnswer, TenantSettingsAnswer } from "@punctual/api/agent/TenantCalls"
 import { askForText } from "../kit/serviceCall.ts"
 
 export type CallPage = typeof ListCallsAnswer.Encoded
@@ -15,6 +16,8 @@ export type CallDetail = typeof ServiceCallDetailAnswer.Encoded
 export type Submitted = typeof SubmittedCallAnswer.Encoded
 export type Changed = typeof ServiceCallAnswer.Encoded
 export type ManyChanged = typeof ChangeManyCallsAnswer.Encoded
+
+export type TenantSettings = (typeof TenantSettingsAnswer.Encoded)["settings"]
 
 export const statuses: ReadonlyArray<CallStatus> = [
   "Submitted",
@@ -79,3 +82,24 @@ export const changeManyCalls = async (
   signal: AbortSignal,
 ): Promise<ManyChanged> =>
   JSON.parse(await askForText(`${callsPath(tenant)}/bulk`, { method: "POST", body, signal }))
+
+const tenantsMax = 200
+
+/** The first tenants that have calls and that the reader may see. */
+export const listTenants = async (signal?: AbortSignal): Promise<ReadonlyArray<string>> => {
+  const text = await askForText(`tenants?limit=${tenantsMax}`, { method: "GET", signal })
+  const { tenants }: typeof ListTenantsAnswer.Encoded = JSON.parse(text)
+  return tenants.map(({ tenantId }) => tenantId)
+}
+
+const settingsPath = (tenant: string): string => `tenants/${encodeURIComponent(tenant)}/settings`
+
+export const getSettings = async (tenant: string, signal?: AbortSignal): Promise<TenantSettings> => {
+  const text = await askForText(settingsPath(tenant), { method: "GET", signal })
+  const { settings }: typeof TenantSettingsAnswer.Encoded = JSON.parse(text)
+  return settings
+}
+
+export const putSettings = async (tenant: string, settings: TenantSettings): Promise<void> => {
+  await askForText(settingsPath(tenant), { method: "PUT", body: settings })
+}

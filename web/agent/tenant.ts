@@ -1,8 +1,10 @@
 /** Which tenant the pages show. The address names it. The browser remembers the tenants that the reader has opened. */
+import { useQuery } from "@tanstack/react-query"
 import { useEffect } from "react"
 import { changeParameters } from "../kit/places.ts"
 import { Setting } from "../kit/Setting.ts"
-import { useSelf } from "../kit/self.ts"
+import { useMay, useSelf } from "../kit/self.ts"
+import { listTenants } from "./agentApi.ts"
 import { useAgentPlace } from "./agentPlaces.ts"
 
 /** The rule of the contract. */
@@ -20,13 +22,23 @@ export const tenantsSetting = new Setting<ReadonlyArray<string>>("agent.tenants"
 export const useTenantsOfKey = (): ReadonlyArray<string> =>
   (useSelf()?.namespaces ?? []).filter((rule) => isTenant(rule))
 
+/** Tenants that have calls. Undefined until they are known. The reader can type any other name. */
+export const useTenants = (): ReadonlyArray<string> | undefined =>
+  useQuery({
+    queryKey: ["tenants"],
+    queryFn: ({ signal }) => listTenants(signal),
+    enabled: useMay()("calls.read"),
+    staleTime: 10_000,
+  }).data
+
 /** The tenant of the page. Undefined until the reader has chosen one. */
 export const useTenant = (): string | undefined => {
   const { parameters } = useAgentPlace()
   const given = parameters.get("tenant")
   const isKnown = useSelf() !== undefined
   const [ofKey] = useTenantsOfKey()
-  const usual = tenantsSetting.value[0] ?? ofKey
+  const [only, ...others] = useTenants() ?? []
+  const usual = tenantsSetting.value[0] ?? ofKey ?? (others.length === 0 ? only : undefined)
   const tenant = isTenant(given) ? given : undefined
   useEffect(() => {
     // An address without a tenant, such as that of the first visit, gets the usual one.

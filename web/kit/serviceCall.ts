@@ -62,7 +62,7 @@ export const signIn = async (apiKey: string): Promise<void> => {
 const needsNoKey: ReadonlySet<string> = new Set(["sessions/create", "sessions/end", "keys/revokeLeaked"])
 
 export interface Asked {
-  readonly method: "GET" | "POST" | "PATCH"
+  readonly method: "GET" | "POST" | "PATCH" | "PUT"
   /** A text goes out as it is. Parsed numbers could lose digits. */
   readonly body?: object | string
   readonly signal?: AbortSignal | undefined

@@ -5,8 +5,10 @@ import { Icon } from "../../kit/Icon.tsx"
 import { Link } from "../../kit/Link.tsx"
 import { Moment } from "../../kit/Moment.tsx"
 import { changeParameters } from "../../kit/places.ts"
+import { SelectBox } from "../../kit/SelectBox.tsx"
 import { durationText } from "../../kit/times.ts"
 import { useRowWindow } from "../../kit/useRowWindow.ts"
+import type { Selection } from "../../kit/useSelection.ts"
 import type { Call } from "../agentApi.ts"
 import { callHref } from "../agentPlaces.ts"
 import { durationMsOf, pathOf } from "../callTexts.ts"
@@ -20,23 +22,27 @@ export interface CallRowsProps {
   readonly isGone: (call: Call) => boolean
   /** The rows are those of the last filter, until those of the new one have come. */
   readonly isOld: boolean
+  /** Absent if the reader may change nothing. */
+  readonly selection: Selection<Call> | undefined
   /** Called when the reader is near the end. */
   readonly onEnd: () => void
 }
 
-const rowTerms = {
-  heights: { wide: 56, narrow: 84 },
-  keyOf: ({ serviceCallId }: Call) => serviceCallId,
-  hrefOf: callHref,
-}
+export const callKeyOf = ({ serviceCallId }: Call): string => serviceCallId
+
+const rowTerms = { heights: { wide: 56, narrow: 84 }, keyOf: callKeyOf, hrefOf: callHref }
 const nearEnd = 20
 
-export const CallRows = ({ calls, search, isGone, isOld, onEnd }: CallRowsProps) => {
+export const CallRows = ({ calls, search, isGone, isOld, selection, onEnd }: CallRowsProps) => {
   const { mutate: star } = useStar()
   const { list, at, height, visible, offset } = useRowWindow(calls, rowTerms, (current, leave) => ({
-    Escape: leave,
+    // The first Escape clears the selection.
+    ...(selection === undefined || selection.rows.length === 0 ? { Escape: leave } : {}),
     s: () => {
       if (current !== undefined) star(current)
+    },
+    x: () => {
+      if (current !== undefined) selection?.toggle([current])
     },
   }))
   const last = visible.at(-1)?.index ?? 0
@@ -45,7 +51,11 @@ export const CallRows = ({ calls, search, isGone, isOld, onEnd }: CallRowsProps)
   }, [last, calls.length, onEnd])
   return (
     <div
-      className={classes("call-rows", isOld && "call-rows-old")}
+      className={classes(
+        "call-rows",
+        isOld && "call-rows-old",
+        selection !== undefined && "call-rows-select",
+      )}
       role="table"
       aria-label="Calls"
       aria-rowcount={calls.length + 1}
@@ -53,6 +63,11 @@ export const CallRows = ({ calls, search, isGone, isOld, onEnd }: CallRowsProps)
     >
       <div role="rowgroup">
         <div className="call-row call-head" role="row">
+          {selection !== undefined && (
+            <span role="columnheader">
+              <SelectBox label="Select all rows" rows={calls} selection={selection} />
+            </span>
+          )}
           <span role="columnheader">
             <span className="visually-hidden">Star</span>
           </span>
@@ -75,9 +90,19 @@ export const CallRows = ({ calls, search, isGone, isOld, onEnd }: CallRowsProps)
               key={key}
               role="row"
               aria-rowindex={index + 2}
-              className={classes("call-row", index === at && "call-row-at", isGone(call) && "call-gone")}
+              className={classes(
+                "call-row",
+                index === at && "call-row-at",
+                isGone(call) && "call-gone",
+                selection?.has(call) === true && "call-selected",
+              )}
               style={{ height: size, transform: `translateY(${start - offset}px)` }}
             >
+              {selection !== undefined && (
+                <span role="cell" className="cell-select">
+                  <SelectBox label={`Select ${call.name}`} rows={[call]} selection={selection} />
+                </span>
+              )}
               <CallCells call={call} onStar={star} />
             </div>
           )
@@ -97,7 +122,11 @@ const SortHeader = ({ search, sort, label }: SortHeaderProps) => {
   const isSorted = search.sort === sort
   const isAscending = isSorted && search.order === "asc"
   return (
-    <span role="columnheader" aria-sort={isSorted ? (isAscending ? "ascending" : "descending") : "none"}>
+    <span
+      role="columnheader"
+      className={`cell-${sort}`}
+      aria-sort={isSorted ? (isAscending ? "ascending" : "descending") : "none"}
+    >
       <button
         type="button"
         className={classes("sort", isSorted && "sort-on", isAscending && "sort-up")}

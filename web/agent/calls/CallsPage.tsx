@@ -6,9 +6,12 @@ import { changeParameters } from "../../kit/places.ts"
 import { Loading, Screen } from "../../kit/Screen.tsx"
 import { useMay } from "../../kit/self.ts"
 import { ApiProblem } from "../../kit/serviceCall.ts"
+import { type Selection, useSelection } from "../../kit/useSelection.ts"
+import type { Call } from "../agentApi.ts"
 import { agentHref, useAgentPlace } from "../agentPlaces.ts"
 import { CallFilters, FilterChips } from "./CallFilters.tsx"
-import { CallRows } from "./CallRows.tsx"
+import { CallRows, callKeyOf } from "./CallRows.tsx"
+import { CallSelectionBar } from "./CallSelectionBar.tsx"
 import { ChangeManyMenu } from "./ChangeManyMenu.tsx"
 import { isFiltered, noFilter, searchOf } from "./callSearch.ts"
 import { ExportCalls } from "./ExportCalls.tsx"
@@ -20,12 +23,21 @@ export const CallsPage = ({ tenant }: { readonly tenant: string }) => {
   const { parameters } = useAgentPlace()
   const search = searchOf(parameters)
   const may = useMay()
+  const mayWrite = may("calls.write", tenant)
   const found = useCallPages(tenant, search)
+  const selection = useSelection(found.calls, callKeyOf)
+  const many = {
+    tenant,
+    search,
+    counts: found.counts,
+    calls: found.calls,
+    onDone: () => void found.refresh(),
+  }
   return (
     <>
       <header className="page-head">
         <h1>Calls</h1>
-        {may("calls.write", tenant) && (
+        {mayWrite && (
           <Link className="button button-primary" href={agentHref("request", tenant)}>
             New request
           </Link>
@@ -35,20 +47,19 @@ export const CallsPage = ({ tenant }: { readonly tenant: string }) => {
       <div className="call-tools">
         <CallFilters search={search} />
         <ExportCalls tenant={tenant} search={search} />
-        {may("calls.write", tenant) && (
-          <ChangeManyMenu
-            tenant={tenant}
-            search={search}
-            counts={found.counts}
-            calls={found.calls}
-            onDone={() => void found.refresh()}
-          />
-        )}
+        {mayWrite && <ChangeManyMenu {...many} />}
       </div>
       <FilterChips search={search} />
       <section className="card" aria-label="Calls">
-        <CallList tenant={tenant} found={found} isFilteredList={isFiltered(search)} search={search} />
+        <CallList
+          tenant={tenant}
+          found={found}
+          selection={mayWrite ? selection : undefined}
+          isFilteredList={isFiltered(search)}
+          search={search}
+        />
       </section>
+      {mayWrite && <CallSelectionBar {...many} selection={selection} />}
     </>
   )
 }
@@ -57,10 +68,11 @@ interface CallListProps {
   readonly tenant: string
   readonly found: ReturnType<typeof useCallPages>
   readonly search: ReturnType<typeof searchOf>
+  readonly selection: Selection<Call> | undefined
   readonly isFilteredList: boolean
 }
 
-const CallList = ({ tenant, found, search, isFilteredList }: CallListProps) => {
+const CallList = ({ tenant, found, search, selection, isFilteredList }: CallListProps) => {
   const { calls, list, added, isGone, refresh } = found
   const clear = () => changeParameters(noFilter)
   if (list.isPending) return <Loading />
@@ -105,6 +117,7 @@ const CallList = ({ tenant, found, search, isFilteredList }: CallListProps) => {
         calls={calls}
         search={search}
         isGone={isGone}
+        selection={selection}
         isOld={list.isPlaceholderData}
         onEnd={() => void (list.hasNextPage && !list.isFetchingNextPage && list.fetchNextPage())}
       />

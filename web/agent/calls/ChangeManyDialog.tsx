@@ -6,10 +6,12 @@ import { Field } from "../../kit/Field.tsx"
 import { focusedFirst } from "../../kit/focusedFirst.ts"
 import { Progress } from "../../kit/Progress.tsx"
 import { ApiProblem } from "../../kit/serviceCall.ts"
+import type { Call } from "../agentApi.ts"
 import { StatusBadge } from "../StatusBadge.tsx"
 import type { ChangeManyMenuProps } from "./ChangeManyMenu.tsx"
 import { filterQuery } from "./callSearch.ts"
 import {
+  concernedAmong,
   concernedBy,
   type ManyAct,
   type ManyResult,
@@ -21,6 +23,8 @@ import {
 
 export interface ChangeManyDialogProps extends ChangeManyMenuProps {
   readonly act: ManyAct
+  /** Only these calls, and not all that match the search. */
+  readonly selected?: ReadonlyArray<Call>
   readonly onClose: () => void
 }
 
@@ -31,19 +35,21 @@ const callsText = (count: number): string => `${count.toLocaleString("en")} ${co
 export const ChangeManyDialog = (props: ChangeManyDialogProps) => {
   const { tenant, act, search, onDone, onClose } = props
   // Counts go on changing behind the dialog. What the reader agrees to must stay as it was shown.
-  const [shown] = useState({ counts: props.counts, calls: props.calls })
+  const [shown] = useState({ counts: props.counts, calls: props.calls, selected: props.selected })
   const [tag, setTag] = useState("")
   const [result, setResult] = useState<ManyResult>()
   const [error, setError] = useState<Error>()
   const [isRunning, setRunning] = useState(false)
   const stop = useRef(new AbortController())
   useEffect(() => () => stop.current.abort(), [])
-  const count = concernedBy(act, search, shown.counts)
+  const { selected } = shown
+  const count =
+    selected === undefined ? concernedBy(act, search, shown.counts) : concernedAmong(act, selected).length
   const start = async () => {
     setRunning(true)
     setError(undefined)
     try {
-      const options = { tenant, act, tag: tag.trim(), search, expectedCount: count ?? 0 }
+      const options = { tenant, act, tag: tag.trim(), search, selected, expectedCount: count ?? 0 }
       setResult(await runChange({ ...options, signal: stop.current.signal, onProgress: setResult }))
     } catch (problem) {
       setError(problem instanceof Error ? problem : new Error(String(problem)))
@@ -84,7 +90,7 @@ export const ChangeManyDialog = (props: ChangeManyDialogProps) => {
         </p>
       )}
       {result === undefined ? (
-        <Preview {...props} shown={shown} count={count}>
+        <Preview {...props} selected={selected} shown={shown} count={count}>
           {needsTag(act) && (
             <Field label="Tag">
               {(attributes) => (
@@ -108,15 +114,20 @@ export const ChangeManyDialog = (props: ChangeManyDialogProps) => {
   )
 }
 
-interface PreviewProps extends ChangeManyDialogProps {
+interface PreviewProps extends Omit<ChangeManyDialogProps, "selected"> {
+  readonly selected: ReadonlyArray<Call> | undefined
   readonly shown: Pick<ChangeManyMenuProps, "counts" | "calls">
   readonly count: number | undefined
   readonly children: React.ReactNode
 }
 
-const Preview = ({ act, search, shown, count, children }: PreviewProps) => {
+const Preview = ({ act, search, selected, shown, count, children }: PreviewProps) => {
   const concerned = statusesFor(act, search)
-  const calls = shown.calls.filter(({ status }) => concerned.includes(status)).slice(0, shownMax)
+  const all =
+    selected === undefined
+      ? shown.calls.filter(({ status }) => concerned.includes(status))
+      : concernedAmong(act, selected)
+  const calls = all.slice(0, shownMax)
   const words = Object.entries(filterQuery({ ...search, status: [] })).map(
     ([field, value]) => `${field} ${value}`,
   )
@@ -124,8 +135,10 @@ const Preview = ({ act, search, shown, count, children }: PreviewProps) => {
     <>
       <p>
         {count === 0
-          ? "The list has no call with which this can be done."
-          : `This concerns ${count === undefined ? "all calls" : callsText(count)}${shown.counts?.capped ? " or more" : ""} with the status ${concerned.join(", ")}${words.length === 0 ? "" : `, and ${words.join(", ")}`}.`}
+          ? `The ${selected === undefined ? "list" : "selection"} has no call with which this can be done.`
+          : selected !== undefined
+            ? `This concerns ${count === selected.length ? "all" : `${count} of the`} ${callsText(selected.length)} that you selected.`
+            : `This concerns ${count === undefined ? "all calls" : callsText(count)}${shown.counts?.capped ? " or more" : ""} with the status ${concerned.join(", ")}${words.length === 0 ? "" : `, and ${words.join(", ")}`}.`}
         {act === "cancel" && count !== 0 ? " Their requests will never be made." : ""}
       </p>
       {children}

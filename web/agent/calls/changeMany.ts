@@ -1,5 +1,5 @@
-/** Changes of all calls that match a filter: what they are called, and which calls they concern. */
-import { type CallCounts, type CallStatus, changeManyCalls, statuses } from "../agentApi.ts"
+/** Changes of many calls, selected ones or all that match a filter: what they are called, and which calls they concern. */
+import { type Call, type CallCounts, type CallStatus, changeManyCalls, statuses } from "../agentApi.ts"
 import { bulkFilter, type CallSearch, countIn } from "./callSearch.ts"
 
 export type ManyAct = "cancel" | "star" | "unstar" | "addTag" | "removeTag"
@@ -33,6 +33,10 @@ export const concernedBy = (
   return wanted.length === 0 ? 0 : countIn(counts, wanted)
 }
 
+/** Those of the selected calls that this would concern. */
+export const concernedAmong = (act: ManyAct, selected: ReadonlyArray<Call>): ReadonlyArray<Call> =>
+  act === "cancel" ? selected.filter(({ status }) => cancellable.includes(status)) : selected
+
 export interface ManyResult {
   readonly changed: number
   readonly skipped: number
@@ -45,16 +49,46 @@ export interface ManyOptions {
   readonly tag: string
   readonly search: CallSearch
   readonly expectedCount: number
+  /** Only these calls. */
+  readonly selected: ReadonlyArray<Call> | undefined
   readonly signal: AbortSignal
   readonly onProgress: (result: ManyResult) => void
 }
 
+/** The limit of the contract. */
+const idsPerRequest = 200
+
 /** The service changes some at a time. The reader sees how far it is, and can stop it between two of them. */
-export const runChange = async (options: ManyOptions): Promise<ManyResult> => {
+export const runChange = (options: ManyOptions): Promise<ManyResult> =>
+  options.selected === undefined ? changeMatching(options) : changeSelected(options, options.selected)
+
+const changeSelected = async (
+  { tenant, act, tag, signal, onProgress }: ManyOptions,
+  selected: ReadonlyArray<Call>,
+): Promise<ManyResult> => {
+  const all = concernedAmong(act, selected).map(({ serviceCallId }) => serviceCallId)
+  let result: ManyResult = { changed: 0, skipped: 0, isDone: all.length === 0 }
+  for (let done = 0; done < all.length && !signal.aborted; done += idsPerRequest) {
+    const ids = all.slice(done, done + idsPerRequest)
+    const { changed } = await changeManyCalls(tenant, { do: act, ...tagOf(act, tag), ids }, signal)
+    result = {
+      changed: result.changed + changed,
+      // A call that was removed meanwhile is skipped, too.
+      skipped: result.skipped + ids.length - changed,
+      isDone: done + ids.length === all.length,
+    }
+    onProgress(result)
+  }
+  return result
+}
+
+const tagOf = (act: ManyAct, tag: string): object => (needsTag(act) ? { tag } : {})
+
+const changeMatching = async (options: ManyOptions): Promise<ManyResult> => {
   const { tenant, act, tag, search, expectedCount, signal, onProgress } = options
   const status = statusesFor(act, search)
   const filter = bulkFilter({ ...search, status: status.length === statuses.length ? [] : status })
-  const body = { do: act, ...(needsTag(act) ? { tag } : {}), filter, expectedCount }
+  const body = { do: act, ...tagOf(act, tag), filter, expectedCount }
   let result: ManyResult = { changed: 0, skipped: 0, isDone: false }
   let cursor: string | undefined
   do {

@@ -5,6 +5,7 @@ import { classes } from "../../kit/classes.ts"
 import { Icon } from "../../kit/Icon.tsx"
 import { Link } from "../../kit/Link.tsx"
 import { Moment } from "../../kit/Moment.tsx"
+import { SelectBox } from "../../kit/SelectBox.tsx"
 import { useShortcuts } from "../../kit/shortcuts.ts"
 import { numberText } from "../bulk/bulkJob.ts"
 import { timerHref } from "../timers/timerHref.ts"
@@ -12,7 +13,6 @@ import { rowKey } from "../timers/useTimerPages.ts"
 import { DeadRow, type RowTools } from "./DeadRow.tsx"
 import type { DisposeDeed } from "./dispose.ts"
 import { type DeadGroup, errorText, reasonText } from "./groups.ts"
-import { SelectBox } from "./SelectBox.tsx"
 
 export interface DeadGroupsProps {
   readonly groups: ReadonlyArray<DeadGroup>
@@ -88,7 +88,7 @@ const GroupHead = (props: GroupProps & { readonly largest: number }) => {
       {timers.some(tools.maySelect) && (
         <SelectBox
           label={`Select all ${timers.length} of ${name}`}
-          timers={timers}
+          rows={timers}
           selection={tools.selection}
         />
       )}

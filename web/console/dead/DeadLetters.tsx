@@ -4,6 +4,7 @@ import { changeParameters } from "../../kit/places.ts"
 import { useMay } from "../../kit/self.ts"
 import { useShortcuts } from "../../kit/shortcuts.ts"
 import { toast } from "../../kit/toasts.tsx"
+import { useSelection } from "../../kit/useSelection.ts"
 import type { Timer } from "../api.ts"
 import { BulkDialog } from "../bulk/BulkDialog.tsx"
 import { deeds, numberText } from "../bulk/bulkJob.ts"
@@ -12,13 +13,13 @@ import { useMayAct } from "../bulk/useMayAct.ts"
 import { usePlace } from "../location.ts"
 import type { SearchRequest, Word } from "../timers/search.ts"
 import type { CountAnswer } from "../timers/useTimerCount.ts"
+import { rowKey } from "../timers/useTimerPages.ts"
 import { DeadList } from "./DeadList.tsx"
 import type { RowTools } from "./DeadRow.tsx"
 import { DisposeDialog, type Outcomes } from "./DisposeDialog.tsx"
 import { type DisposeDeed, dispose } from "./dispose.ts"
 import { SelectionBar } from "./SelectionBar.tsx"
 import { useDeadLetters } from "./useDeadLetters.ts"
-import { useSelection } from "./useSelection.ts"
 
 export interface DeadLettersProps {
   readonly request: SearchRequest
@@ -36,7 +37,7 @@ type Question =
 export const DeadLetters = ({ request, words, view, total, isFiltered }: DeadLettersProps) => {
   const { parameters } = usePlace()
   const dead = useDeadLetters(request)
-  const selection = useSelection(dead.timers)
+  const selection = useSelection(dead.timers, rowKey)
   const [question, setQuestion] = useState<Question>()
   const may = useMay()
   const mayAct = useMayAct()
@@ -57,9 +58,9 @@ export const DeadLetters = ({ request, words, view, total, isFiltered }: DeadLet
     }
   }
   const act = (deed: DisposeDeed) => {
-    if (!may(deeds[deed].action) || selection.timers.length === 0) return
+    if (!may(deeds[deed].action) || selection.rows.length === 0) return
     if (selection.isEverything) setQuestion({ kind: "filter", deed, request })
-    else setQuestion({ kind: "rows", deed, timers: selection.timers })
+    else setQuestion({ kind: "rows", deed, timers: selection.rows })
   }
   useShortcuts({ Escape: selection.clear, r: () => act("replay"), d: () => act("discard") })
   const mayRow: RowTools["may"] = (deed, timer) => may(deeds[deed].action, timer.namespace)

@@ -2,16 +2,16 @@
 import { Button } from "../../kit/Button.tsx"
 import { Link } from "../../kit/Link.tsx"
 import { Moment } from "../../kit/Moment.tsx"
+import { SelectBox } from "../../kit/SelectBox.tsx"
+import type { Selection } from "../../kit/useSelection.ts"
 import type { Timer } from "../api.ts"
 import { targetText } from "../timers/targetText.ts"
 import { timerHref } from "../timers/timerHref.ts"
 import type { DisposeDeed } from "./dispose.ts"
 import { errorText, reasonText } from "./groups.ts"
-import { SelectBox } from "./SelectBox.tsx"
-import type { Selection } from "./useSelection.ts"
 
 export interface RowTools {
-  readonly selection: Selection
+  readonly selection: Selection<Timer>
   readonly may: (deed: DisposeDeed, timer: Timer) => boolean
   /** Whether the reader may do anything with it. */
   readonly maySelect: (timer: Timer) => boolean
@@ -35,7 +35,7 @@ export const DeadRow = ({ timer, tools }: DeadRowProps) => {
     <>
       <span role="cell" className="dead-select">
         {maySelect(timer) && (
-          <SelectBox label={`Select ${nameOf(timer)}`} timers={[timer]} selection={selection} />
+          <SelectBox label={`Select ${nameOf(timer)}`} rows={[timer]} selection={selection} />
         )}
       </span>
       <span role="cell" className="dead-id">
@@ -101,7 +101,7 @@ export const DeadHead = ({
     <span role="columnheader" className="dead-select">
       {timers.some(tools.maySelect) && (
         <>
-          <SelectBox label="Select all rows" timers={timers} selection={tools.selection} />
+          <SelectBox label="Select all rows" rows={timers} selection={tools.selection} />
           <span className="dead-select-all" aria-hidden="true">
             Select all
           </span>

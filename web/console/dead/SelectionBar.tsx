@@ -1,13 +1,14 @@
 /** What can be done with the selected rows. It lies over the page, so that nothing moves when it comes. */
 import { Button } from "../../kit/Button.tsx"
 import { countText } from "../../kit/countText.ts"
+import type { Selection } from "../../kit/useSelection.ts"
+import type { Timer } from "../api.ts"
 import { numberText } from "../bulk/bulkJob.ts"
 import type { CountAnswer } from "../timers/useTimerCount.ts"
 import type { DisposeDeed } from "./dispose.ts"
-import type { Selection } from "./useSelection.ts"
 
 export interface SelectionBarProps {
-  readonly selection: Selection
+  readonly selection: Selection<Timer>
   readonly total: CountAnswer | undefined
   readonly may: (deed: DisposeDeed) => boolean
   /** Whether the reader may act on all that match. */
@@ -16,7 +17,7 @@ export interface SelectionBarProps {
 }
 
 export const SelectionBar = ({ selection, total, may, mayBulk, onAct }: SelectionBarProps) => {
-  const { timers, isEverything } = selection
+  const { rows: timers, isEverything } = selection
   if (timers.length === 0) return null
   const isMore = total !== undefined && total.count > timers.length
   return (
