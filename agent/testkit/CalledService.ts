@@ -53,9 +53,14 @@ export class CalledService implements Disposable {
     return this.#received.get(path)
   }
 
+  /** How many requests are held back. */
+  get holds(): number {
+    return this.#held.length
+  }
+
   /** Answers all requests that are held back. */
-  release(): void {
-    for (const response of this.#held.splice(0)) this.#answer(response, 200)
+  release(status = 200): void {
+    for (const response of this.#held.splice(0)) this.#answer(response, status)
   }
 
   #answer(response: ServerResponse, status: number): void {

@@ -43,12 +43,12 @@ export const Dialog = ({ title, onClose, children, actions, isWide = false }: Di
       }}
       onKeyDown={(event) => event.stopPropagation()}
     >
-      <header className="dialog-head">
+      <div className="dialog-head">
         <h2 id={id}>{title}</h2>
         {onClose !== undefined && <Button look="quiet" icon="close" label="Close" onClick={onClose} />}
-      </header>
+      </div>
       <div className="dialog-body">{children}</div>
-      {actions !== undefined && <footer className="dialog-actions">{actions}</footer>}
+      {actions !== undefined && <div className="dialog-actions">{actions}</div>}
     </dialog>
   )
 }

@@ -125,6 +125,8 @@ export const useWhenEvents = (
       timer = setTimeout(
         () => {
           timer = undefined
+          // The reader may have paused since the event came.
+          if (!liveSetting.value) return
           lastMs = Date.now()
           current.current.act()
         },

@@ -1,4 +1,4 @@
-// The agent's pages on its real HTTP, over staged calls, in a real browser.
+// The agent's pages on its real HTTP, over staged calls, in a real browser. LiveCalls.ts has them on the whole agent.
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { readPagePack } from "@punctual/http/pages/PagePack"
@@ -8,7 +8,7 @@ import type { Browser, BrowserPage, View } from "../../server/testkit/Browser.ts
 import { desktop } from "./ConsoleFixture.ts"
 import { StagedCalls } from "./StagedCalls.ts"
 
-const agentPack = fileURLToPath(new URL("../dist/agent.pack", import.meta.url))
+export const agentPack = fileURLToPath(new URL("../dist/agent.pack", import.meta.url))
 
 export interface AgentRun {
   readonly url: string

@@ -1,5 +1,6 @@
-// Service calls in memory for tests of pages: with all filters of the contract, and with timelines that a test writes.
-// Nothing is ever called: a test says what became of each request.
+// Service calls in memory for tests of pages, for what the whole agent cannot show on demand: a clock that the test moves,
+// exact latencies and times, answers with secrets or of any size, time-outs, and targets with any name, which must not be
+// called. All other tests of pages run on the whole agent (LiveCalls.ts).
 import { Effect } from "effect"
 import type {
   CallFilter,

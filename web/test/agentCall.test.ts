@@ -2,9 +2,9 @@
 import { expect, setDefaultTimeout, test } from "bun:test"
 import type { Page } from "playwright-core"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
-import { eventually } from "../../server/testkit/eventually.ts"
 import { openAgent, withAgent } from "./AgentFixture.ts"
 import { views } from "./ConsoleFixture.ts"
+import { type LiveRun, whenStreaming, withLiveAgent } from "./LiveCalls.ts"
 import { StagedCalls } from "./StagedCalls.ts"
 
 setDefaultTimeout(240_000)
@@ -31,6 +31,16 @@ const invoice = {
     body: '{"n":12345678901234567890}',
   },
 }
+
+/** The same call to the service of the test, with a real secret. */
+const liveInvoice = ({ agent }: LiveRun) => ({
+  ...invoice,
+  request: {
+    ...invoice.request,
+    url: `${agent.target.url}/invoices?n=1`,
+    headers: { authorization: "Bearer secret", "x-team": "a" },
+  },
+})
 
 describeBrowser("the page of a call", (browser) => {
   test("shows its timeline with the lateness, its request, its answer and its messages", () => {
@@ -83,24 +93,30 @@ describeBrowser("the page of a call", (browser) => {
   })
 
   test("follows the call while it runs, without a reload", () =>
-    withAgent(async (agent) => {
+    withLiveAgent(async (agent) => {
       const { calls } = agent
-      await calls.submit({ serviceCallId: "a", inMs: hourMs })
+      const held = { url: `${agent.agent.target.url}/hold-fail` }
+      await calls.submit({ serviceCallId: "a", inMs: hourMs, request: held })
       await using opened = await openAgent(browser(), agent, "call?id=a")
       const { page } = opened
       await headed(page, /^It is due in/).waitFor()
-      await eventually("the stream", () => (calls.listeners("shop") > 0 ? true : undefined))
-      calls.run("a")
+      await whenStreaming(agent)
+      await calls.run("a")
       await headed(page, "The request is on its way").waitFor()
-      const response = { status: 503, headers: {}, bodySnippet: "try later", latencyMs: 9 }
-      calls.fail("a", { kind: "status", message: "answered 503", latencyMs: 9, response })
+      await calls.answer(503)
       await headed(page, "The service answered with an error").waitFor()
-      await card(page, "Answer").getByText("try later").waitFor()
+      await card(page, "Answer").getByText("ok", { exact: true }).waitFor()
+      // The values of secret headers of a real answer are not shown.
+      await card(page, "Answer")
+        .getByText(/headers$/)
+        .click()
+      await card(page, "Answer").getByText("set-cookie").waitFor()
+      expect(await card(page, "Answer").innerText()).not.toContain("secret-cookie")
       expect(await opened.troubles()).toEqual([])
     }))
 
   test("cancels after a question, and says why if it is too late", () =>
-    withAgent(async (agent) => {
+    withLiveAgent(async (agent) => {
       await agent.calls.submit({ serviceCallId: "a", inMs: hourMs })
       await using opened = await openAgent(browser(), agent, "call?id=a")
       const { page } = opened
@@ -112,11 +128,12 @@ describeBrowser("the page of a call", (browser) => {
       await dialog.getByRole("button", { name: "Cancel the call" }).click()
       await headed(page, "It was cancelled").waitFor()
       expect(await page.getByRole("button", { name: "Cancel", exact: true }).count()).toBe(0)
-      await agent.calls.submit({ serviceCallId: "b", inMs: hourMs })
+      const held = { url: `${agent.agent.target.url}/hold` }
+      await agent.calls.submit({ serviceCallId: "b", inMs: hourMs, request: held })
       await page.goto(`${agent.url}/call?tenant=shop&id=b`)
       await page.getByRole("button", { name: "Cancel", exact: true }).click()
       await dialog.waitFor()
-      agent.calls.run("b")
+      await agent.calls.run("b")
       await page.getByRole("heading", { name: "The request is on its way", includeHidden: true }).waitFor()
       // The dialog stays, although the page behind it has changed.
       await dialog.getByRole("button", { name: "Cancel the call" }).click()
@@ -124,7 +141,7 @@ describeBrowser("the page of a call", (browser) => {
     }))
 
   test("moves a scheduled call to a time in a zone, or by a delay", () =>
-    withAgent(async (agent) => {
+    withLiveAgent(async (agent) => {
       await agent.calls.submit({ serviceCallId: "a", inMs: hourMs })
       await using opened = await openAgent(browser(), agent, "call?id=a", {
         width: 1440,
@@ -152,10 +169,8 @@ describeBrowser("the page of a call", (browser) => {
     }))
 
   test("runs a call again as a new call, and copies it as curl", () =>
-    withAgent(async (agent) => {
-      await agent.calls.submit(invoice)
-      agent.calls.run("invoice-1")
-      agent.calls.succeed("invoice-1")
+    withLiveAgent(async (agent) => {
+      await agent.calls.submit(liveInvoice(agent))
       await using opened = await openAgent(browser(), agent, "call?id=invoice-1")
       const { page } = opened
       await page.getByRole("button", { name: "More" }).click()
@@ -166,16 +181,21 @@ describeBrowser("the page of a call", (browser) => {
       )
       await page.getByRole("button", { name: "Run again" }).click()
       await page.waitForURL((url) => !url.href.includes("invoice-1"))
-      await headed(page, "It was accepted").waitFor()
-      expect(agent.calls.submitted?.request.url).toBe(invoice.request.url)
+      await headed(page, "It succeeded with 200").waitFor()
+      const { target } = agent.agent
+      expect(target.times("/invoices?n=1")).toBe(2)
+      // The secret is not shown, and is sent again all the same.
+      expect(await card(page, "Request").innerText()).not.toContain("Bearer secret")
+      expect(target.received("/invoices?n=1")?.headers.authorization).toBe("Bearer secret")
       await page.goBack()
+      await page.waitForURL(/id=invoice-1/)
       await headed(page, "It succeeded with 200").waitFor()
       expect(await opened.troubles()).toEqual([])
     }))
 
   test("changes name, tags and star", () =>
-    withAgent(async (agent) => {
-      await agent.calls.submit(invoice)
+    withLiveAgent(async (agent) => {
+      await agent.calls.submit({ ...liveInvoice(agent), inMs: hourMs })
       await using opened = await openAgent(browser(), agent, "call?id=invoice-1")
       const { page } = opened
       await page.getByRole("button", { name: "Star Send invoice 1" }).click()
@@ -196,7 +216,7 @@ describeBrowser("the page of a call", (browser) => {
     }))
 
   test("a call that does not exist, or belongs to another tenant, is not found", () =>
-    withAgent(async (agent) => {
+    withLiveAgent(async (agent) => {
       await agent.calls.submit({ serviceCallId: "theirs", tenantId: "billing" })
       for (const place of ["call?id=theirs", "call?id=", "call"]) {
         await using opened = await openAgent(browser(), agent, place)

@@ -6,7 +6,7 @@ import { describeBrowser } from "../../server/testkit/Browser.ts"
 import { eventually } from "../../server/testkit/eventually.ts"
 import { openAgent, withAgent } from "./AgentFixture.ts"
 import { desktop, phone, views } from "./ConsoleFixture.ts"
-import type { StagedCalls } from "./StagedCalls.ts"
+import { type LiveRun, whenStreaming, withLiveAgent } from "./LiveCalls.ts"
 
 setDefaultTimeout(240_000)
 
@@ -17,24 +17,29 @@ const row = (page: Page, name: string) => page.getByRole("row").filter({ hasText
 const count = (page: Page, status: string) =>
   page.getByRole("group", { name: "Filter by status" }).getByRole("button", { name: status })
 
-/** One call of most statuses, the newest last. */
-const stageSome = async (calls: StagedCalls): Promise<void> => {
-  await calls.submit({ serviceCallId: "later", name: "Renew trial", inMs: hourMs, tags: ["trial"] })
-  await calls.submit({ serviceCallId: "good", name: "Send invoice" })
-  calls.run("good")
-  calls.succeed("good")
+/** One call of most statuses, the newest last. The service holds the request of the first one until it is told to answer. */
+const stageSome = async ({ calls, agent }: LiveRun): Promise<void> => {
+  const { url } = agent.target
+  const later = { url: `${url}/hold-later` }
   await calls.submit({
-    serviceCallId: "bad",
-    name: "Send reminder",
-    request: { method: "POST", url: "http://crm.test/x" },
+    serviceCallId: "later",
+    name: "Renew trial",
+    inMs: hourMs,
+    tags: ["trial"],
+    request: later,
   })
-  calls.run("bad")
-  calls.fail("bad", { kind: "timeout", message: "no answer within 60 s", latencyMs: 60_000 })
+  await calls.submit({ serviceCallId: "good", name: "Send invoice" })
+  // The same service by another name.
+  const failing = { method: "POST", url: `${url.replace("127.0.0.1", "localhost")}/fail` }
+  await calls.submit({ serviceCallId: "bad", name: "Send reminder", request: failing })
 }
+
+const localhost = ({ agent }: LiveRun): string =>
+  new URL(agent.target.url).host.replace("127.0.0.1", "localhost")
 
 describeBrowser("the page Calls of the agent", (browser) => {
   test("a new tenant says how to make the first call, with its own address", () =>
-    withAgent(async (agent) => {
+    withLiveAgent(async (agent) => {
       await using opened = await openAgent(browser(), agent, "calls")
       await opened.page.getByText("There are no calls yet").waitFor()
       expect(await opened.page.locator(".command-line pre").innerText()).toContain(
@@ -47,16 +52,16 @@ describeBrowser("the page Calls of the agent", (browser) => {
     }))
 
   test("shows what each call is and what became of it, and counts that filter", () =>
-    withAgent(async (agent) => {
-      await stageSome(agent.calls)
+    withLiveAgent(async (agent) => {
+      await stageSome(agent)
       await using opened = await openAgent(browser(), agent, "calls")
       const { page } = opened
       await links(page).first().waitFor()
       expect(await links(page).allInnerTexts()).toEqual(["Send reminder", "Send invoice", "Renew trial"])
-      for (const text of ["Failed", "POST", "crm.test", "bad", "time-out", "1 m"]) {
+      for (const text of ["Failed", "POST", localhost(agent), "bad", "503"]) {
         expect(await row(page, "Send reminder").innerText()).toContain(text)
       }
-      for (const text of ["Succeeded", "200", "121 ms"]) {
+      for (const text of ["Succeeded", "200", "ms"]) {
         expect(await row(page, "Send invoice").innerText()).toContain(text)
       }
       expect(await count(page, "All").innerText()).toContain("3")
@@ -76,8 +81,8 @@ describeBrowser("the page Calls of the agent", (browser) => {
     }))
 
   test("filters by name, star, tag, method, host and due time, sorts, and the address holds it all", () =>
-    withAgent(async (agent) => {
-      await stageSome(agent.calls)
+    withLiveAgent(async (agent) => {
+      await stageSome(agent)
       await using opened = await openAgent(browser(), agent, "calls")
       const { page } = opened
       await links(page).first().waitFor()
@@ -88,15 +93,15 @@ describeBrowser("the page Calls of the agent", (browser) => {
       await page.getByRole("button", { name: "Filter", exact: true }).click()
       const dialog = page.getByRole("dialog", { name: "Filter" })
       await dialog.getByLabel("Method").selectOption("POST")
-      await dialog.getByLabel("Host").fill("crm.test")
+      await dialog.getByLabel("Host").fill(localhost(agent))
       await dialog.getByRole("button", { name: "Show these calls" }).click()
       await links(page).getByText("Send invoice").waitFor({ state: "detached" })
-      expect(page.url()).toMatch(/name=SEND.*method=POST.*host=crm.test/)
+      expect(page.url()).toMatch(/name=SEND.*method=POST.*host=localhost/)
       // The same address shows the same list to another reader.
       await using other = await browser().open(page.url(), desktop)
       await links(other.page).first().waitFor()
       expect(await links(other.page).allInnerTexts()).toEqual(["Send reminder"])
-      for (const chip of ["method: POST", "host: crm.test"]) {
+      for (const chip of ["method: POST", `host: ${localhost(agent)}`]) {
         await page.getByRole("button", { name: `Remove ${chip}` }).click()
       }
       await search.fill("")
@@ -120,19 +125,19 @@ describeBrowser("the page Calls of the agent", (browser) => {
     }))
 
   test("rows change in place, new calls wait behind a button, and nothing moves", () =>
-    withAgent(async (agent) => {
-      await stageSome(agent.calls)
+    withLiveAgent(async (agent) => {
+      await stageSome(agent)
       await using opened = await openAgent(browser(), agent, "calls")
       const { page } = opened
       await links(page).first().waitFor()
-      await eventually("the stream", () => (agent.calls.listeners("shop") > 0 ? true : undefined))
+      await whenStreaming(agent)
       await page.evaluate(`window.shift = 0
         new PerformanceObserver((list) => {
           for (const entry of list.getEntries()) window.shift += entry.value
         }).observe({ type: "layout-shift", buffered: false })`)
-      agent.calls.run("later")
+      await agent.calls.run("later")
       await row(page, "Renew trial").getByText("Running").waitFor()
-      agent.calls.succeed("later", { status: 204 })
+      await agent.calls.answer()
       await row(page, "Renew trial").getByText("Succeeded").waitFor()
       await agent.calls.submit({ name: "Another" })
       const fresh = page.getByRole("button", { name: "1 new call" })
@@ -149,18 +154,18 @@ describeBrowser("the page Calls of the agent", (browser) => {
     }))
 
   test("while the reader pauses, nothing changes", () =>
-    withAgent(async (agent) => {
-      await stageSome(agent.calls)
+    withLiveAgent(async (agent) => {
+      await stageSome(agent)
       await using opened = await openAgent(browser(), agent, "calls")
       const { page } = opened
       await links(page).first().waitFor()
-      await eventually("the stream", () => (agent.calls.listeners("shop") > 0 ? true : undefined))
+      await whenStreaming(agent)
       await page.keyboard.press("p")
       await page.getByRole("button", { name: "Paused" }).waitFor()
-      await eventually("the end of the stream", () =>
-        agent.calls.listeners("shop") === 0 ? true : undefined,
+      await eventually("the end of the stream", async () =>
+        (await agent.readers()) === 0 ? true : undefined,
       )
-      agent.calls.run("later")
+      await agent.calls.run("later")
       await using other = await openAgent(browser(), agent, "calls")
       await row(other.page, "Renew trial").getByText("Running").waitFor()
       expect(await row(page, "Renew trial").innerText()).toContain("Scheduled")
@@ -169,8 +174,8 @@ describeBrowser("the page Calls of the agent", (browser) => {
     }))
 
   test("stars a call by mouse and by keyboard, and shows only the starred ones", () =>
-    withAgent(async (agent) => {
-      await stageSome(agent.calls)
+    withLiveAgent(async (agent) => {
+      await stageSome(agent)
       await using opened = await openAgent(browser(), agent, "calls")
       const { page } = opened
       await page.getByRole("button", { name: "Star Send invoice" }).click()
@@ -193,10 +198,12 @@ describeBrowser("the page Calls of the agent", (browser) => {
     }))
 
   test("loads further pages, and exports every call of the list", () =>
-    withAgent(async (agent) => {
-      for (let at = 0; at < 230; at++) {
-        await agent.calls.submit({ serviceCallId: `c-${at}`, name: at === 0 ? "=1+1" : `Call ${at}` })
-      }
+    withLiveAgent(async (agent) => {
+      await agent.calls.submit({ serviceCallId: "c-0", name: "=1+1", inMs: hourMs })
+      const others = Array.from({ length: 229 }, (_, at) => `c-${at + 1}`)
+      await Promise.all(
+        others.map((id) => agent.calls.submit({ serviceCallId: id, name: `Call ${id}`, inMs: hourMs })),
+      )
       await using opened = await openAgent(browser(), agent, "calls")
       const { page } = opened
       await links(page).first().waitFor()
@@ -215,14 +222,14 @@ describeBrowser("the page Calls of the agent", (browser) => {
       const lines = (await exported("Export as CSV")).trimEnd().split("\r\n")
       expect(lines.length).toBe(231)
       expect(lines[0]).toStartWith("serviceCallId,name,status,")
-      expect(lines.at(-1)).toStartWith("c-0,'=1+1,Submitted,")
+      expect(lines.at(-1)).toStartWith("c-0,'=1+1,Scheduled,")
       expect(JSON.parse(await exported("Export as JSON")).length).toBe(230)
       expect(await opened.troubles()).toEqual([])
     }))
 
   test("cancels, tags and stars all calls of the list, after a preview", () =>
-    withAgent(async (agent) => {
-      await stageSome(agent.calls)
+    withLiveAgent(async (agent) => {
+      await stageSome(agent)
       await agent.calls.submit({ serviceCallId: "later-2", name: "Renew trial 2", inMs: 2 * hourMs })
       await using opened = await openAgent(browser(), agent, "calls")
       const { page } = opened
@@ -263,8 +270,53 @@ describeBrowser("the page Calls of the agent", (browser) => {
       expect(await opened.troubles()).toEqual([])
     }))
 
+  test("cancels, tags and stars the calls that the reader selected, and no others", () =>
+    withLiveAgent(async (agent) => {
+      await stageSome(agent)
+      await agent.calls.submit({ serviceCallId: "later-2", name: "Close order", inMs: 2 * hourMs })
+      await using opened = await openAgent(browser(), agent, "calls")
+      const { page } = opened
+      await links(page).first().waitFor()
+      const bar = page.getByRole("region", { name: "Selected calls" })
+      await page.getByRole("checkbox", { name: "Select Close order" }).check()
+      await bar.getByText("1 selected").waitFor()
+      // By keyboard: the rows are Close order, Send reminder, Send invoice, Renew trial.
+      await page.locator("main").focus()
+      for (const key of ["j", "j", "j"]) await page.keyboard.press(key)
+      await page.locator(".call-row-at", { hasText: "Send invoice" }).waitFor()
+      await page.keyboard.press("x")
+      await bar.getByText("2 selected").waitFor()
+      await bar.getByRole("button", { name: "Cancel", exact: true }).click()
+      const cancel = page.getByRole("dialog", { name: "Cancel: 1 call" })
+      await cancel.getByText("This concerns 1 of the 2 calls that you selected.").waitFor()
+      expect(await cancel.locator(".many-preview li > :first-child").allInnerTexts()).toEqual(["Close order"])
+      expect(await opened.inaccessible()).toEqual([])
+      await cancel.getByRole("button", { name: "Cancel", exact: true }).click()
+      await cancel.getByText("Done. 1 call cancelled.").waitFor()
+      await cancel.getByRole("button", { name: "Close" }).last().click()
+      await row(page, "Close order").getByText("Cancelled").waitFor()
+      await row(page, "Renew trial").getByText("Scheduled").waitFor()
+      await bar.waitFor({ state: "detached" })
+      await page.getByRole("checkbox", { name: "Select all rows" }).check()
+      await bar.getByText("4 selected").waitFor()
+      await page.getByRole("checkbox", { name: "Select Renew trial" }).uncheck()
+      await bar.getByRole("button", { name: "Tag" }).click()
+      const tag = page.getByRole("dialog", { name: "Add a tag: 3 calls" })
+      await tag.getByLabel("Tag").fill("night")
+      await tag.getByRole("button", { name: "Add a tag" }).click()
+      await tag.getByText("Done. 3 calls tagged.").waitFor()
+      await page.keyboard.press("Escape")
+      await row(page, "Send invoice").getByText("night").waitFor()
+      expect(await row(page, "Renew trial").getByText("night").count()).toBe(0)
+      await page.getByRole("checkbox", { name: "Select Send reminder" }).check()
+      await bar.getByText("1 selected").waitFor()
+      await page.keyboard.press("Escape")
+      await bar.waitFor({ state: "detached" })
+      expect(await opened.troubles()).toEqual([])
+    }))
+
   test("if many more calls match than the preview showed, nothing is changed", () =>
-    withAgent(async (agent) => {
+    withLiveAgent(async (agent) => {
       await agent.calls.submit({ serviceCallId: "a", name: "One", inMs: hourMs })
       await using opened = await openAgent(browser(), agent, "calls")
       const { page } = opened
@@ -281,12 +333,14 @@ describeBrowser("the page Calls of the agent", (browser) => {
     }))
 
   test("changes the tenant, remembers it, and never shows calls of another", () =>
-    withAgent(async (agent) => {
+    withLiveAgent(async (agent) => {
       await agent.calls.submit({ name: "Of the shop" })
       await agent.calls.submit({ tenantId: "billing", name: "Of billing" })
       await using opened = await browser().open(`${agent.url}/`, desktop)
       const { page } = opened
       await page.getByRole("heading", { name: "Which tenant?" }).waitFor()
+      // The list has the tenants that have calls.
+      await page.getByRole("button", { name: "billing", exact: true }).waitFor()
       await page.getByLabel("Name of the tenant").fill("no blank allowed")
       await page.getByRole("button", { name: "Open" }).click()
       await page.getByText("must be 1 to 100 characters").waitFor()
@@ -306,7 +360,7 @@ describeBrowser("the page Calls of the agent", (browser) => {
     }))
 
   test("no match, a filter that is not valid, and a failure are different screens", () =>
-    withAgent(async (agent) => {
+    withLiveAgent(async (agent) => {
       await agent.calls.submit({ name: "One" })
       await using opened = await openAgent(browser(), agent, "calls?name=nothing")
       const { page } = opened
@@ -331,20 +385,33 @@ describeBrowser("the page Calls of the agent", (browser) => {
       await page.getByRole("link", { name: "One" }).waitFor()
     }))
 
-  test("nothing is out of sight or inaccessible, at all widths and in both themes", () =>
+  test("failures without an answer are shown by their kind", () =>
     withAgent(async (agent) => {
-      await stageSome(agent.calls)
+      await agent.calls.submit({ serviceCallId: "slow", name: "Slow" })
+      agent.calls.run("slow")
+      agent.calls.fail("slow", { kind: "timeout", message: "no answer within 60 s", latencyMs: 60_000 })
+      await using opened = await openAgent(browser(), agent, "calls")
+      await row(opened.page, "Slow").getByText("time-out").waitFor()
+      expect(await row(opened.page, "Slow").innerText()).toContain("1 m")
+    }))
+
+  test("nothing is out of sight or inaccessible, at all widths and in both themes", () =>
+    withLiveAgent(async (agent) => {
+      await stageSome(agent)
       await agent.calls.submit({
         serviceCallId: "x".repeat(240),
         name: "n".repeat(200),
         tags: ["a".repeat(64), "b".repeat(64)],
         request: { method: "OPTIONS", url: `http://${"h".repeat(60)}.test/${"p".repeat(300)}` },
+        inMs: hourMs,
       })
       for (const view of views) {
         await using opened = await openAgent(browser(), agent, "calls?tag=%20&order=asc", view)
         await opened.page.getByText("No call matches the filter").waitFor()
         await opened.page.getByRole("button", { name: "Clear the filter" }).click()
         await links(opened.page).first().waitFor()
+        await opened.page.getByRole("checkbox", { name: "Select Send invoice" }).check()
+        await opened.page.getByRole("region", { name: "Selected calls" }).waitFor()
         expect([view, await opened.overflowPixels()]).toEqual([view, 0])
         expect([view, await opened.inaccessible()]).toEqual([view, []])
         expect(await opened.troubles()).toEqual([])
@@ -352,11 +419,11 @@ describeBrowser("the page Calls of the agent", (browser) => {
     }))
 
   test("on a phone a row shows name, status, request and due time", () =>
-    withAgent(async (agent) => {
-      await stageSome(agent.calls)
+    withLiveAgent(async (agent) => {
+      await stageSome(agent)
       await using opened = await openAgent(browser(), agent, "calls", phone)
       await row(opened.page, "Renew trial").waitFor()
-      for (const text of ["Scheduled", "GET", "api.example.com", "in "]) {
+      for (const text of ["Scheduled", "GET", "127.0.0.1", "in "]) {
         expect(await row(opened.page, "Renew trial").innerText()).toContain(text)
       }
     }))

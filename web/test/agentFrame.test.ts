@@ -3,9 +3,10 @@ import { expect, setDefaultTimeout, test } from "bun:test"
 import type { Page } from "playwright-core"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
 import { eventually } from "../../server/testkit/eventually.ts"
-import { openAgent, withAgent } from "./AgentFixture.ts"
+import { openAgent } from "./AgentFixture.ts"
 import { withAgentKeys } from "./AgentKeys.ts"
 import { desktop } from "./ConsoleFixture.ts"
+import { type LiveRun, whenStreaming, withLiveAgent } from "./LiveCalls.ts"
 
 setDefaultTimeout(240_000)
 
@@ -19,9 +20,17 @@ const signIn = async (page: Page, key: string): Promise<void> => {
 const withoutRefusals = (troubles: ReadonlyArray<string>): ReadonlyArray<string> =>
   troubles.filter((trouble) => !/40[13]/.test(trouble))
 
+/** The service holds its request until the test ends. */
+const heldInAnHour = ({ agent }: LiveRun) => ({
+  serviceCallId: "a",
+  name: "One",
+  inMs: 3_600_000,
+  request: { url: `${agent.target.url}/hold` },
+})
+
 describeBrowser("the agent's pages", (browser) => {
   test("have an address of their own each, strict rules, and files that browsers keep", () =>
-    withAgent(async (agent) => {
+    withLiveAgent(async (agent) => {
       for (const [place, heading] of [
         ["calls", "Calls"],
         ["request", "Request"],
@@ -38,7 +47,7 @@ describeBrowser("the agent's pages", (browser) => {
     }))
 
   test("work below a path that a proxy adds, with live updates", () =>
-    withAgent(async (agent) => {
+    withLiveAgent(async (agent) => {
       using proxy = Bun.serve({
         port: 0,
         hostname: "127.0.0.1",
@@ -56,7 +65,7 @@ describeBrowser("the agent's pages", (browser) => {
           })
         },
       })
-      await agent.calls.submit({ serviceCallId: "a", name: "One", inMs: 3_600_000 })
+      await agent.calls.submit(heldInAnHour(agent))
       await using opened = await browser().open(
         `http://127.0.0.1:${proxy.port}/tools/agent/?tenant=shop`,
         desktop,
@@ -65,15 +74,15 @@ describeBrowser("the agent's pages", (browser) => {
       await page.getByRole("link", { name: "One" }).click()
       await page.waitForURL(/\/tools\/agent\/call\?/)
       await page.getByText("It is due in").waitFor()
-      await eventually("the stream", () => (agent.calls.listeners("shop") > 0 ? true : undefined))
-      agent.calls.run("a")
+      await whenStreaming(agent)
+      await agent.calls.run("a")
       await page.getByText("The request is on its way").waitFor()
       expect(await opened.troubles()).toEqual([])
     }))
 
   test("of one browser share one stream, and it ends when they are closed", () =>
-    withAgent(async (agent) => {
-      await agent.calls.submit({ serviceCallId: "a", name: "One", inMs: 3_600_000 })
+    withLiveAgent(async (agent) => {
+      await agent.calls.submit(heldInAnHour(agent))
       await using opened = await openAgent(browser(), agent, "call?id=a")
       const tabs = [opened.page]
       // Browsers open at most six connections to a service, so a stream for each tab would block the seventh.
@@ -83,21 +92,19 @@ describeBrowser("the agent's pages", (browser) => {
         tabs.push(tab)
       }
       for (const tab of tabs) await tab.getByText("It is due in").waitFor()
-      const readers = async () => {
-        const text = await (await fetch(`${agent.url}/metrics`)).text()
-        return Number(/^agent_event_readers (\d+)/m.exec(text)?.[1] ?? -1)
-      }
-      await eventually("one stream", async () => ((await readers()) === 1 ? true : undefined))
-      agent.calls.run("a")
+      await eventually("one stream", async () => ((await agent.readers()) === 1 ? true : undefined))
+      await agent.calls.run("a")
       for (const tab of tabs) await tab.getByText("The request is on its way").waitFor()
       for (const tab of tabs) await tab.close()
-      await eventually("the end of the stream", async () => ((await readers()) === 0 ? true : undefined))
+      await eventually("the end of the stream", async () =>
+        (await agent.readers()) === 0 ? true : undefined,
+      )
     }))
 
   test("ask for a key in place, and open the tenant of the key", () =>
     withAgentKeys(async ({ keys, make }) => {
       const writer = await make("anna", { namespaces: ["shop"] })
-      await withAgent(
+      await withLiveAgent(
         async (agent) => {
           await agent.calls.submit({ name: "One" })
           await using opened = await browser().open(`${agent.url}/`, desktop)
@@ -121,7 +128,7 @@ describeBrowser("the agent's pages", (browser) => {
   test("a reader who may only look sees no way to change anything, and no contents without the right", () =>
     withAgentKeys(async ({ keys, make }) => {
       const reader = await make("paul", { actions: ["calls.read"], namespaces: ["shop"] })
-      await withAgent(
+      await withLiveAgent(
         async (agent) => {
           await agent.calls.submit({
             serviceCallId: "a",
@@ -155,26 +162,73 @@ describeBrowser("the agent's pages", (browser) => {
   test("a session that ends in a form loses nothing that was typed", () =>
     withAgentKeys(async ({ keys, make }) => {
       const writer = await make("anna", { namespaces: ["shop"] })
-      await withAgent(
+      await withLiveAgent(
         async (agent) => {
           await using opened = await openAgent(browser(), agent, "request")
           const { page } = opened
           await page.getByRole("heading", { name: "Sign in" }).waitFor()
           await signIn(page, writer)
-          await page.getByLabel("URL", { exact: true }).fill("https://api.test/x")
+          await page.getByLabel("URL", { exact: true }).fill(`${agent.agent.target.url}/x`)
           await page.context().clearCookies()
           await page.getByRole("button", { name: "Send now" }).click()
           await page.getByRole("heading", { name: "Sign in again" }).waitFor()
           await signIn(page, writer)
           await page.waitForURL(/shown=/)
-          expect(agent.calls.submitted?.request.url).toBe("https://api.test/x")
+          await page.getByText("It succeeded with 200").waitFor()
+          expect(agent.agent.target.times("/x")).toBe(1)
+        },
+        { keys },
+      )
+    }))
+
+  test("a tenant hides headers of its own, at once and for everyone, and a reader without the right sees which", () =>
+    withAgentKeys(async ({ keys, make }) => {
+      const owner = await make("anna", { namespaces: ["shop"] })
+      const app = await make("paul", {
+        actions: ["calls.read", "calls.write", "payload.read"],
+        namespaces: ["shop"],
+      })
+      await withLiveAgent(
+        async (agent) => {
+          const request = {
+            url: `${agent.agent.target.url}/x`,
+            headers: { "x-customer-token": "secret-mine" },
+          }
+          await agent.calls.submit({ serviceCallId: "a", name: "One", request })
+          await using opened = await openAgent(browser(), agent, "call?id=a")
+          const { page } = opened
+          await page.getByRole("heading", { name: "Sign in" }).waitFor()
+          await signIn(page, owner)
+          await page.getByText("secret-mine").waitFor()
+          const openSettings = async (of: Page) => {
+            await of.locator(".tenant-switch").click()
+            await of.getByRole("button", { name: "Settings of shop" }).click()
+            return of.getByRole("dialog", { name: "Settings of shop" })
+          }
+          const dialog = await openSettings(page)
+          await dialog.getByLabel("Hidden headers").fill("not a name,")
+          await dialog.getByRole("button", { name: "Save" }).click()
+          await dialog.getByText("must be an HTTP header name").waitFor()
+          await dialog.getByRole("button", { name: "Remove not a name" }).click()
+          await dialog.getByLabel("Hidden headers").fill("X-Customer-Token,")
+          expect(await opened.inaccessible()).toEqual([])
+          await dialog.getByRole("button", { name: "Save" }).click()
+          await dialog.waitFor({ state: "detached" })
+          await page.getByText("secret-mine").waitFor({ state: "detached" })
+          await page.getByRole("button", { name: "Sign out" }).click()
+          await page.getByRole("heading", { name: "Sign in" }).waitFor()
+          await signIn(page, app)
+          const look = await openSettings(page)
+          await look.getByText("x-customer-token").waitFor()
+          await look.getByText("namespaces.write").waitFor()
+          expect(await look.getByRole("button", { name: "Save" }).count()).toBe(0)
         },
         { keys },
       )
     }))
 
   test("are led by keyboard, and keep the theme and the zone", () =>
-    withAgent(async (agent) => {
+    withLiveAgent(async (agent) => {
       await agent.calls.submit({ name: "One" })
       await using opened = await openAgent(browser(), agent, "calls")
       const { page } = opened

@@ -17,6 +17,8 @@ const isWriting = process.env["PUNCTUAL_PICTURES"] === "write"
 /** A folder for all pictures, to look at them. */
 const allFolder = process.env["PUNCTUAL_ALL_PICTURES"]
 
+const shownPages: ReadonlyArray<string> = ["calls", "call", "request"]
+
 /** The pictures that the documents show. More would only make the repository larger. */
 const isShown = (width: number, theme: string): boolean =>
   (width === 1600 && theme === "light") || (width === 390 && theme === "dark")
@@ -110,7 +112,7 @@ describeBrowser("pictures of the agent", (browser) => {
       const picture = await page.screenshot({ animations: "disabled" })
       // A blank page is much smaller.
       expect([name, width, theme, picture.length > 12_000]).toEqual([name, width, theme, true])
-      if (isWriting && isShown(width, theme))
+      if (isWriting && shownPages.includes(name) && isShown(width, theme))
         writeFileSync(join(folder, `${name}-${width}-${theme}.png`), picture)
       if (allFolder !== undefined) writeFileSync(join(allFolder, `${name}-${width}-${theme}.png`), picture)
     }
@@ -127,6 +129,17 @@ describeBrowser("pictures of the agent", (browser) => {
           await using opened = await openAgent(browser(), agent, "calls", view)
           await opened.page.getByRole("row").getByText("Running").waitFor()
           await take(opened.page, "calls")
+          await opened.page.getByRole("checkbox", { name: "Select all rows" }).check()
+          await opened.page.getByRole("region", { name: "Selected calls" }).waitFor()
+          await take(opened.page, "calls-selected")
+          await opened.page.keyboard.press("Escape")
+          await opened.page.getByRole("region", { name: "Selected calls" }).waitFor({ state: "detached" })
+          await opened.page.keyboard.press("t")
+          await opened.page.getByRole("button", { name: "Settings of shop" }).waitFor()
+          await take(opened.page, "tenant")
+          await opened.page.getByRole("button", { name: "Settings of shop" }).click()
+          await opened.page.getByLabel("Hidden headers").fill("x-customer-token,x-signature,")
+          await take(opened.page, "settings")
         }
         {
           await using opened = await openAgent(browser(), agent, "call?id=invoice-4711", view)

@@ -5,7 +5,7 @@ import { describeBrowser } from "../../server/testkit/Browser.ts"
 import { eventually } from "../../server/testkit/eventually.ts"
 import { openAgent, withAgent } from "./AgentFixture.ts"
 import { phone, views } from "./ConsoleFixture.ts"
-import type { StagedCalls } from "./StagedCalls.ts"
+import { whenStreaming, withLiveAgent } from "./LiveCalls.ts"
 
 setDefaultTimeout(240_000)
 
@@ -17,17 +17,16 @@ const send = (page: Page) => page.getByRole("button", { name: "Send now" })
 const shownId = (page: Page): Promise<string> =>
   eventually("a submission", () => new URL(page.url()).searchParams.get("shown") ?? undefined)
 
-const whenLive = (calls: StagedCalls) =>
-  eventually("the stream", () => (calls.listeners("shop") > 0 ? true : undefined))
-
 describeBrowser("the page Request", (browser) => {
   test("sends a request, and its answer appears beside it as it comes", () =>
-    withAgent(async (agent) => {
+    withLiveAgent(async (agent) => {
       await using opened = await openAgent(browser(), agent, "request")
       const { page } = opened
+      const { target } = agent.agent
+      const url = `${target.url}/hold-invoices?n=1`
       await answer(page).getByText("Its answer appears here.").waitFor()
       await field(page, "Method").selectOption("POST")
-      await field(page, "URL").fill("https://api.test/invoices?n=1")
+      await field(page, "URL").fill(url)
       await field(page, "Name").fill("Send invoice 1")
       await field(page, "Name of header 1").fill("x-team")
       await field(page, "Value of header 1").fill("billing")
@@ -35,36 +34,33 @@ describeBrowser("the page Request", (browser) => {
       await field(page, "Name of header 2").waitFor()
       await field(page, "Body").fill('{"n": 12345678901234567890}')
       await field(page, "Tags").fill("vip,eu,")
-      await whenLive(agent.calls)
+      await whenStreaming(agent)
       await send(page).click()
       const id = await shownId(page)
-      await answer(page).getByText("It was accepted").waitFor()
-      expect(agent.calls.submitted).toMatchObject({
-        tenantId: "shop",
-        name: "Send invoice 1",
-        tags: ["vip", "eu"],
-        request: {
-          method: "POST",
-          url: "https://api.test/invoices?n=1",
-          headers: { "x-team": "billing", "content-type": "application/json" },
-          body: '{"n": 12345678901234567890}',
-        },
-      })
-      agent.calls.run(id)
       await answer(page).getByText("The request is on its way").waitFor()
-      agent.calls.succeed(id, { status: 201, headers: { etag: "x1" }, bodySnippet: '{"id":"inv_1"}' })
+      const { body } = await agent.agent.send("GET", `/api/v1/tenants/shop/service-calls/${id}`)
+      expect(body.call).toMatchObject({ name: "Send invoice 1", tags: ["vip", "eu"] })
+      await agent.calls.answer(201)
+      expect(target.received("/hold-invoices?n=1")).toMatchObject({
+        method: "POST",
+        headers: { "x-team": "billing", "content-type": "application/json" },
+        body: '{"n": 12345678901234567890}',
+      })
       await answer(page).getByText("It succeeded with 201").waitFor()
-      for (const text of ["Succeeded", "121 ms", '"inv_1"'])
-        await answer(page).getByText(text).first().waitFor()
-      await answer(page).getByText("1 header").click()
-      await answer(page).getByText("etag").waitFor()
+      await answer(page).getByText("Succeeded").first().waitFor()
+      await answer(page).getByText("ok", { exact: true }).waitFor()
+      await answer(page)
+        .getByText(/headers$/)
+        .click()
+      await answer(page).getByText("x-customer-token").waitFor()
       // The answer survives a reload, and so does the draft.
       await page.reload()
       await answer(page).getByText("It succeeded with 201").waitFor()
-      expect(await field(page, "URL").inputValue()).toBe("https://api.test/invoices?n=1")
+      expect(await field(page, "URL").inputValue()).toBe(url)
       await answer(page).getByRole("button", { name: "Run again" }).click()
       await page.waitForURL((url) => url.searchParams.get("shown") !== id)
-      await answer(page).getByText("It was accepted").waitFor()
+      await agent.calls.answer()
+      await answer(page).getByText("It succeeded with 200").waitFor()
       await answer(page).getByRole("link", { name: "Open the call" }).click()
       await page.getByRole("heading", { name: "Send invoice 1", level: 1 }).waitFor()
       expect(await opened.troubles()).toEqual([])
@@ -84,14 +80,14 @@ describeBrowser("the page Request", (browser) => {
     }))
 
   test("schedules in a while, or at a time in a zone that it shows", () =>
-    withAgent(async (agent) => {
+    withLiveAgent(async (agent) => {
       await using opened = await openAgent(browser(), agent, "request", {
         width: 1440,
         theme: "light",
         zone: "America/New_York",
       })
       const { page } = opened
-      await field(page, "URL").fill("https://api.test/x")
+      await field(page, "URL").fill(`${agent.agent.target.url}/x`)
       await page.getByRole("radio", { name: "At a time" }).check()
       await page.getByRole("button", { name: "Time zone: America/New_York" }).click()
       await page.getByRole("searchbox", { name: "Search a time zone" }).fill("Berlin")
@@ -101,8 +97,11 @@ describeBrowser("the page Request", (browser) => {
       await field(page, "Time").fill("09:00")
       await page.getByText("1 July 2031, 09:00:00 Europe/Berlin").waitFor()
       await page.getByRole("button", { name: "Schedule" }).click()
-      await shownId(page)
-      expect(agent.calls.submitted?.dueAt).toBe(Date.parse("2031-07-01T07:00:00Z"))
+      const dueAtOf = async (id: string): Promise<number> => {
+        const { body } = await agent.agent.send("GET", `/api/v1/tenants/shop/service-calls/${id}`)
+        return Date.parse(body.call.dueAt)
+      }
+      expect(await dueAtOf(await shownId(page))).toBe(Date.parse("2031-07-01T07:00:00Z"))
       await answer(page).getByText("Scheduled").waitFor()
       await answer(page).getByRole("button", { name: "Cancel" }).click()
       await answer(page).getByText("It was cancelled").waitFor()
@@ -112,7 +111,7 @@ describeBrowser("the page Request", (browser) => {
       const sentMs = Date.now()
       await page.keyboard.press("Control+Enter")
       await page.waitForURL((url) => url.href !== before)
-      const dueAt = agent.calls.submitted?.dueAt ?? 0
+      const dueAt = await dueAtOf(await shownId(page))
       expect(dueAt).toBeGreaterThanOrEqual(sentMs + 3_600_000)
       expect(dueAt).toBeLessThanOrEqual(Date.now() + 3_600_000)
       expect(await opened.troubles()).toEqual([])
@@ -166,10 +165,10 @@ describeBrowser("the page Request", (browser) => {
     }))
 
   test("a repeat after a lost answer makes no second call", () =>
-    withAgent(async (agent) => {
+    withLiveAgent(async (agent) => {
       await using opened = await openAgent(browser(), agent, "request")
       const { page } = opened
-      await field(page, "URL").fill("https://api.test/x")
+      await field(page, "URL").fill(`${agent.agent.target.url}/x`)
       await page.route("**/service-calls", async (route) => {
         // The service gets the request, and its answer is lost.
         await route.fetch()
@@ -177,25 +176,26 @@ describeBrowser("the page Request", (browser) => {
       })
       await send(page).click()
       await page.getByText("it is not known whether the call was submitted").waitFor()
-      const first = agent.calls.submitted
       await page.unroute("**/service-calls")
       await send(page).click()
       await shownId(page)
-      expect(agent.calls.submitted?.idempotencyKey).toBe(first?.idempotencyKey ?? "none")
-      const { body } = await agent.server.send("GET", "/api/v1/tenants/shop/service-calls")
+      await answer(page).getByText("It succeeded with 200").waitFor()
+      expect(agent.agent.target.times("/x")).toBe(1)
+      const { body } = await agent.agent.send("GET", "/api/v1/tenants/shop/service-calls")
       expect(body.calls.length).toBe(1)
     }))
 
   test("edits and runs another call, and wants secrets again", () =>
-    withAgent(async (agent) => {
+    withLiveAgent(async (agent) => {
+      const { target } = agent.agent
       await agent.calls.submit({
         serviceCallId: "a",
         name: "Old",
         tags: ["vip"],
         request: {
           method: "POST",
-          url: "https://api.test/x?y=1",
-          headers: { authorization: "[redacted]", "x-team": "a" },
+          url: `${target.url}/x?y=1`,
+          headers: { authorization: "Bearer old", "x-team": "a" },
           body: '{"n":1}',
         },
       })
@@ -203,27 +203,27 @@ describeBrowser("the page Request", (browser) => {
       const { page } = opened
       await page.getByRole("link", { name: "Edit and run" }).click()
       await eventually("the request of the call", async () =>
-        (await field(page, "URL").inputValue()) === "https://api.test/x?y=1" ? true : undefined,
+        (await field(page, "URL").inputValue()) === `${target.url}/x?y=1` ? true : undefined,
       )
-      await field(page, "URL").fill("https://api.test/changed")
+      await field(page, "URL").fill(`${target.url}/changed`)
       await send(page).click()
       await page.getByText("Type the value of authorization again").waitFor()
       await field(page, "Value of header 1").fill("Bearer new")
       await send(page).click()
-      await shownId(page)
-      expect(agent.calls.submitted).toMatchObject({
-        name: "Old",
-        tags: ["vip"],
-        request: {
-          url: "https://api.test/changed",
-          headers: { authorization: "Bearer new", "x-team": "a" },
-          body: '{"n":1}',
-        },
+      const { body } = await agent.agent.send(
+        "GET",
+        `/api/v1/tenants/shop/service-calls/${await shownId(page)}`,
+      )
+      expect(body.call).toMatchObject({ name: "Old", tags: ["vip"] })
+      await answer(page).getByText("It succeeded with 200").waitFor()
+      expect(target.received("/changed")).toMatchObject({
+        headers: { authorization: "Bearer new", "x-team": "a" },
+        body: '{"n":1}',
       })
       // The draft is the reader's: a reload brings neither the old request nor the secret back.
       await page.reload()
       await eventually("the draft", async () =>
-        (await field(page, "URL").inputValue()) === "https://api.test/changed" ? true : undefined,
+        (await field(page, "URL").inputValue()) === `${target.url}/changed` ? true : undefined,
       )
       expect(await page.evaluate("JSON.stringify([...Object.values(sessionStorage)])")).not.toContain(
         "Bearer new",

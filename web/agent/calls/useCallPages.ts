@@ -41,6 +41,10 @@ export const useCallPages = (tenant: string, search: CallSearch) => {
     enabled: list.data !== undefined && live !== false,
     refetchInterval: live,
   })
+  useEffect(() => {
+    // The reader pauses. An answer that is on its way must not change the page any more.
+    if (live === false) void queries.cancelQueries({ queryKey: ["calls-head"] })
+  }, [live, queries])
   useWhenEvents(
     ({ events, hasMore }) => hasMore || events.length > 0,
     () => void head.refetch(),
