@@ -1,5 +1,5 @@
-// `npm run fuzz`: sends requests that schemathesis generates from the OpenAPI document to a real service. It fails on
-// every 5xx and on every answer that the document does not describe. It also fails if the service accepts a request that
+// `npm run fuzz`: sends requests that schemathesis generates from the OpenAPI documents to the service and to the agent. It
+// fails on every 5xx and on every answer that the document does not describe. It also fails if the service accepts a request that
 // the document forbids, or refuses one that the document allows.
 //
 // It needs Python 3. The first run installs schemathesis into a virtual environment in the cache folder. Without Python 3
@@ -10,15 +10,19 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, w
 import { homedir, tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
+import { Effect, Layer } from "effect"
+import { ServiceCaller } from "../agent/src/ports/ServiceCaller.ts"
+import { LiveAgent } from "../agent/testkit/LiveAgent.ts"
 import { ServiceProcess } from "../server/testkit/ServiceProcess.ts"
 import { root } from "./repository.ts"
 import { runProgram } from "./runProgram.ts"
 
 const usage = `npm run fuzz -- [options]
   --examples N   requests for each call in the last phase (default 60)
-  --seconds N    stop after this time (default 270)
+  --seconds N    stop after this time, for each product (default 270)
   --seed N       the seed of the requests (default 1, so that two runs send the same)
-  --only PATH    one call, such as /api/v1/timers/create
+  --of PRODUCT   only timer, or only agent
+  --only PATH    one call, such as /api/v1/timers/create; it belongs to one product, so give --of, too
   --help         print this text`
 
 const folder = join(root, "scripts", "fuzz")
@@ -37,14 +41,18 @@ const asked = () => {
       examples: { type: "string", default: "60" },
       seconds: { type: "string", default: "270" },
       seed: { type: "string", default: "1" },
+      of: { type: "string" },
       only: { type: "string" },
       help: { type: "boolean", default: false },
     },
   })
+  if (values.of !== undefined && !(values.of in products))
+    throw new Error(`--of ${values.of} must be one of ${Object.keys(products).join(", ")}\n\n${usage}`)
   return {
     examples: whole("examples", values.examples),
     seconds: whole("seconds", values.seconds),
     seed: whole("seed", values.seed),
+    of: values.of,
     only: values.only,
     help: values.help,
   }
@@ -87,6 +95,14 @@ const environment = (): string => {
   return place
 }
 
+/** What schemathesis sends requests to. */
+interface FuzzedProduct extends AsyncDisposable {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** The stream of events. It does not end. */
+  readonly stream: string
+}
+
 /** Callbacks may only reach an address that nobody has (RFC 5737), so no generated URL is ever called. */
 const settings = {
   TIMER_STORE_URL: "memory:",
@@ -96,58 +112,102 @@ const settings = {
   TIMER_SECRET_KEY: randomBytes(32).toString("hex"),
 }
 
-/** How many requests the service has answered, by its own metrics. */
-const requestsTo = async (url: string, authorization: string): Promise<string> => {
-  const options = { headers: { authorization }, signal: AbortSignal.timeout(5_000) }
-  const answer = await fetch(`${url}/metrics`, options).catch(() => undefined)
+const startTimer = async (data: string): Promise<FuzzedProduct> => {
+  // The first key that a request makes puts keys in force, so the requests have one from the start.
+  const adminKey = randomBytes(32).toString("hex")
+  const adminKeyFile = join(data, "admin.key")
+  writeFileSync(adminKeyFile, adminKey, { mode: 0o600 })
+  const service = await ServiceProcess.ready({
+    folder: data,
+    settings: { ...settings, TIMER_ADMIN_KEY_FILE: adminKeyFile },
+  })
+  return {
+    url: service.url,
+    headers: { authorization: `Bearer ${adminKey}` },
+    stream: "/api/v1/events/stream",
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
+  }
+}
+
+/** The whole agent, in this process. Only its calls are never made: many generated URLs have names that would be looked up. */
+const startAgent = async (): Promise<FuzzedProduct> => {
+  const error = { kind: "egressRefused", message: "This agent makes no calls." } as const
+  const caller = {
+    whyRefused: () => undefined,
+    call: () => Effect.succeed({ kind: "failed", error } as const),
+  }
+  const agent = await LiveAgent.start({ caller: Layer.succeed(ServiceCaller, caller) })
+  return {
+    url: agent.url,
+    headers: {},
+    stream: "/api/v1/tenants/{tenantId}/events",
+    [Symbol.asyncDispose]: () => agent[Symbol.asyncDispose](),
+  }
+}
+
+const products: Readonly<Record<string, (data: string) => Promise<FuzzedProduct>>> = {
+  timer: startTimer,
+  agent: startAgent,
+}
+
+/** How many requests the product has answered, by its own metrics. */
+const requestsTo = async ({ url, headers }: FuzzedProduct): Promise<string> => {
+  const answer = await fetch(`${url}/metrics`, { headers, signal: AbortSignal.timeout(5_000) }).catch(
+    () => undefined,
+  )
   if (answer === undefined) return "an unknown number of"
-  const counts = (await answer.text()).matchAll(/^timer_http_requests_total\{[^}]*\} (\d+)/gm)
+  const counts = (await answer.text()).matchAll(/^\w+_http_requests_total\{[^}]*\} (\d+)/gm)
   return String([...counts].reduce((sum, [, count]) => sum + Number(count), 0))
 }
 
+const fuzzOne = async (
+  name: string,
+  product: FuzzedProduct,
+  data: string,
+  options: ReturnType<typeof asked>,
+): Promise<boolean> => {
+  const { examples, seconds, seed, only } = options
+  const args = ["--config-file", join(folder, "schemathesis.toml"), "run", `${product.url}/openapi.json`]
+  args.push("--phases", "examples,coverage,fuzzing", "--max-examples", examples)
+  args.push("--seed", seed, "--request-timeout", "30", "--suppress-health-check", "all")
+  args.push("--continue-on-failure", "--no-color", "--exclude-path", product.stream)
+  for (const [header, value] of Object.entries(product.headers)) args.push("--header", `${header}: ${value}`)
+  if (only !== undefined) args.push("--include-path", only)
+  const ended = await runProgram(
+    {
+      title: `schemathesis on the ${name}, seed ${seed}, ${examples} requests for each call`,
+      command: "timeout",
+      args: ["--signal=INT", seconds, join(environment(), "bin", "st"), ...args],
+      env: { HYPOTHESIS_STORAGE_DIRECTORY: data },
+    },
+    true,
+  )
+  const requests = await requestsTo(product)
+  const result = ended.isGood ? "passed" : `failed (${ended.how})`
+  console.log(`\nfuzz: ${name} ${result}, ${requests} requests, seed ${seed}`)
+  return ended.isGood
+}
+
 const fuzz = async (): Promise<boolean> => {
-  const { examples, seconds, seed, only, help } = asked()
-  if (help) {
+  const options = asked()
+  if (options.help) {
     console.log(usage)
     return true
   }
-  const place = environment()
-  const data = mkdtempSync(join(tmpdir(), "punctual-fuzz-"))
-  try {
-    // The first key that a request makes puts keys in force, so the requests have one from the start.
-    const adminKey = randomBytes(32).toString("hex")
-    const adminKeyFile = join(data, "admin.key")
-    writeFileSync(adminKeyFile, adminKey, { mode: 0o600 })
-    const authorization = `Bearer ${adminKey}`
-    await using service = await ServiceProcess.ready({
-      folder: data,
-      settings: { ...settings, TIMER_ADMIN_KEY_FILE: adminKeyFile },
-    })
-    const args = ["--config-file", join(folder, "schemathesis.toml"), "run", `${service.url}/openapi.json`]
-    args.push("--phases", "examples,coverage,fuzzing", "--max-examples", examples)
-    args.push("--seed", seed, "--request-timeout", "30", "--suppress-health-check", "all")
-    args.push("--continue-on-failure", "--no-color", "--header", `Authorization: ${authorization}`)
-    // The stream of events does not end.
-    args.push("--exclude-path", "/api/v1/events/stream")
-    if (only !== undefined) args.push("--include-path", only)
-    console.log("Warnings in the output are expected, because many requests are wrong on purpose.")
-    const title = `schemathesis, seed ${seed}, ${examples} requests for each call`
-    const ended = await runProgram(
-      {
-        title,
-        command: "timeout",
-        args: ["--signal=INT", seconds, join(place, "bin", "st"), ...args],
-        env: { HYPOTHESIS_STORAGE_DIRECTORY: data },
-      },
-      true,
-    )
-    const requests = await requestsTo(service.url, authorization)
-    const result = ended.isGood ? "passed" : `failed (${ended.how})`
-    console.log(`\nfuzz: ${result}, ${requests} requests, seed ${seed}`)
-    return ended.isGood
-  } finally {
-    rmSync(data, { recursive: true, force: true })
+  environment()
+  console.log("Warnings in the output are expected, because many requests are wrong on purpose.")
+  let isGood = true
+  for (const [name, start] of Object.entries(products)) {
+    if (options.of !== undefined && options.of !== name) continue
+    const data = mkdtempSync(join(tmpdir(), "punctual-fuzz-"))
+    try {
+      await using product = await start(data)
+      isGood = (await fuzzOne(name, product, data, options)) && isGood
+    } finally {
+      rmSync(data, { recursive: true, force: true })
+    }
   }
+  return isGood
 }
 
 try {

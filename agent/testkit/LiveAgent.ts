@@ -5,6 +5,7 @@ import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
 import { Effect, Exit, Layer, Scope } from "effect"
 import { ServiceCalls } from "../src/calls/ServiceCalls.ts"
 import type { AgentHttpOptions } from "../src/http/AgentHttp.ts"
+import type { ServiceCaller } from "../src/ports/ServiceCaller.ts"
 import { agentRig } from "./AgentRig.ts"
 import { type AgentAnswer, AgentServer } from "./AgentServer.ts"
 import { CalledService } from "./CalledService.ts"
@@ -12,6 +13,8 @@ import { CalledService } from "./CalledService.ts"
 export interface LiveAgentOptions {
   readonly http?: Partial<AgentHttpOptions>
   readonly openCallsMax?: number
+  /** What makes the calls, if not the real caller. */
+  readonly caller?: Layer.Layer<ServiceCaller>
 }
 
 export class LiveAgent implements AsyncDisposable {
@@ -33,11 +36,11 @@ export class LiveAgent implements AsyncDisposable {
     this.#close = close
   }
 
-  static async start({ http = {}, openCallsMax }: LiveAgentOptions = {}): Promise<LiveAgent> {
+  static async start({ http = {}, ...options }: LiveAgentOptions = {}): Promise<LiveAgent> {
     const folder = new TemporaryFolder()
     const scope = await Effect.runPromise(Scope.make())
     const target = await CalledService.start()
-    const rig = agentRig({ folder: folder.path, ...(openCallsMax === undefined ? {} : { openCallsMax }) })
+    const rig = agentRig({ folder: folder.path, ...options })
     const services = await Effect.runPromise(Layer.buildWithScope(rig, scope))
     const calls = await Effect.runPromise(Effect.provide(ServiceCalls, services))
     const server = await AgentServer.start(calls, http)

@@ -120,8 +120,8 @@ export const liveServiceCalls = ({
           const { cursor, states = callStates, ...rest } = query
           const after = cursor === undefined ? undefined : placeIn(cursor, query)
           if (cursor !== undefined && after === undefined) {
-            const message = "The cursor must be that of an earlier page of the same list."
-            return yield* new CallRefused({ message, code: "invalidRequest" })
+            const message = "must be the nextCursor of an earlier answer to the same request"
+            return yield* new CallRefused({ message, code: "invalidRequest", field: "cursor" })
           }
           const asked = { ...rest, states, ...(after === undefined ? {} : { after }) }
           const { records, next } = yield* stored(store.list(tenantId, asked))

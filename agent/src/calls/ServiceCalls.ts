@@ -84,6 +84,8 @@ export class CallConflict extends Schema.TaggedError<CallConflict>()("CallConfli
 export class CallRefused extends Schema.TaggedError<CallRefused>()("CallRefused", {
   message: Schema.String,
   code: Schema.Literals(["invalidRequest", "egressRefused", "quotaExceeded"]),
+  /** The field that is wrong, if it is one. Then the message is what follows its name. */
+  field: Schema.optionalKey(Schema.String),
 }) {}
 
 /** The store did not answer. If the call writes, its result is unknown. */

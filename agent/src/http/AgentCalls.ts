@@ -198,7 +198,8 @@ const dueAtOf = ({
   if (delay !== undefined) return Effect.succeed(receivedAt + delay)
   return dueAt !== undefined && dueAt > receivedAt + callLimits.aheadMs
     ? Effect.fail(invalidField("/dueAt", "must be at most 3653 days in the future"))
-    : Effect.succeed(dueAt)
+    : // An instant that is past means now, however long ago it is. The agent counts from 1970.
+      Effect.succeed(dueAt === undefined ? undefined : Math.max(0, dueAt))
 }
 
 const newCallOf = (asked: AgentRequest<SubmitCall>): Effect.Effect<NewServiceCall, Problem> =>

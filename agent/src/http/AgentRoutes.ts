@@ -3,8 +3,10 @@
 import "effect/schema/SchemaJITCompiler/enable"
 import { type AgentEndpoint, agentEndpoints } from "@punctual/api/agent/agentEndpoints"
 import { callLimits } from "@punctual/api/agent/callLimits"
+import type { NeededAction } from "@punctual/api/CallTerms"
 import { invalidRequest } from "@punctual/api/invalidRequest"
 import {
+  Forbidden,
   Internal,
   InvalidRequest,
   MethodNotAllowed,
@@ -84,10 +86,12 @@ export const makeAgentRoutes = (options: AgentRoutesOptions): PrefixRoute => {
   const unknown = routeMetrics(agentPrefix, "other", options.context)
   const handle = (request: HttpRequest): Promise<HttpAnswer> => {
     const methods: Array<string> = []
-    // A literal path such as /bulk comes before a path with a parameter in its place.
+    let path: string | undefined
     for (const { method, pattern, handle } of served) {
       const params = pattern.paramsOf(request.path)
-      if (params === undefined) continue
+      // A literal path such as /bulk comes before a path with a parameter in its place, and hides it.
+      path ??= params && pattern.path
+      if (params === undefined || pattern.path !== path) continue
       if (method === request.method || (method === "GET" && request.method === "HEAD"))
         return handle(request, params)
       methods.push(...(method === "GET" ? ["GET", "HEAD"] : [method]))
@@ -178,8 +182,8 @@ class AgentRoute {
     const caller = needsNoKey === true ? anonymous : (this.#options.callerCheck?.admit(request) ?? anonymous)
     if (isRefusal(caller) || action === "none") return caller
     const { tenantId } = params
-    const isAllowed = checksNamespaces === true ? caller.mayAnywhere(action) : caller.may(action, tenantId)
-    return isAllowed ? caller : forbidden(action, tenantId)
+    if (checksNamespaces === true) return caller.mayAnywhere(action) ? caller : inNoTenant(action)
+    return caller.may(action, tenantId) ? caller : forbidden(action, tenantId)
   }
 
   async #refused(refusal: Refusal): Promise<HttpAnswer> {
@@ -295,6 +299,9 @@ const twice = (): Problem => {
   const detail = "The query has a parameter twice: give each parameter once."
   return new InvalidRequest({ detail, errors: [{ pointer: "", detail }] })
 }
+
+const inNoTenant = (action: NeededAction): Problem =>
+  new Forbidden({ detail: `The key needs the action ${action} in at least one tenant.` })
 
 const tooManyCalls = (): Problem =>
   new Overloaded({

@@ -1,9 +1,11 @@
 // A path with parameters, such as /tenants/:tenantId/events. A parameter is one segment, percent-encoded.
 
 export class PathPattern {
+  readonly path: string
   readonly #segments: ReadonlyArray<string>
 
   constructor(path: string) {
+    this.path = path
     this.#segments = path.split("/")
   }
 

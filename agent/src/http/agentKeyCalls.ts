@@ -1,6 +1,6 @@
 // Who calls, and sessions of the pages: a key is exchanged for a cookie. Keys are made at the Timer, whose store has them.
 import type { CreateSession, EndSessionAnswer, SelfAnswer, SessionAnswer } from "@punctual/api/Keys"
-import { KeyChangeRefused, type Problem } from "@punctual/api/Problem"
+import { type Problem, Unauthorized } from "@punctual/api/Problem"
 import { type Gate, KeyCaller, notValid } from "@punctual/door/Gate"
 import type { KeyDirectory } from "@punctual/door/KeyDirectory"
 import { Effect } from "effect"
@@ -50,7 +50,7 @@ const end = (
   Effect.succeed({ result: "ended", cookie: keys.sessions.end({ port, isSecure }) })
 
 const noSessions: Effect.Effect<never, Problem> = Effect.fail(
-  new KeyChangeRefused({ detail: "This agent needs no key, so it has no sessions." }),
+  new Unauthorized({ detail: "This agent needs no key, so it has no sessions." }),
 )
 
 const selfOf = (caller: AgentRequest["caller"], keysRequired: boolean): SelfAnswer => {

@@ -6,6 +6,7 @@ import {
   CallNotFoundProblem,
   CallStateProblem,
   EgressRefused,
+  InvalidRequest,
   type Problem,
   QuotaExceeded,
   StoreUnavailableProblem,
@@ -38,14 +39,16 @@ const problemOf = (failure: CallFailure, action: NeededAction): Problem => {
   }
 }
 
-const refusal = ({ code, message: detail }: CallRefused): Problem => {
+const refusal = ({ code, field, message: detail }: CallRefused): Problem => {
   switch (code) {
     case "egressRefused":
       return new EgressRefused({ detail, errors: [{ pointer: "/request/url", detail }] })
     case "quotaExceeded":
       return new QuotaExceeded({ detail, quota: "calls", retryAfterSeconds, written: "no" })
     case "invalidRequest":
-      return invalidField("", detail)
+      return field === undefined
+        ? new InvalidRequest({ detail, errors: [{ pointer: "", detail }] })
+        : invalidField(`/${field}`, detail)
   }
 }
 

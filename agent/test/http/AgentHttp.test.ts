@@ -146,9 +146,12 @@ describe("a submission", () => {
     expect((await agent.send("GET", calls)).body.calls).toEqual([])
   })
 
-  test("with a delay is due that long after its receipt", async () => {
+  test("with a delay is due that long after its receipt, and a past due time means now", async () => {
     const before = Date.now()
     const calls = callsOf(newTenant())
+    const longAgo = { request: request(), dueAt: "0220-05-08T00:00:00Z", serviceCallId: "past" }
+    expect((await agent.send("POST", calls, longAgo)).status).toBe(202)
+    await agent.until(`${calls}/past`, "Succeeded")
     const { body } = await agent.send("POST", calls, { request: request(), delay: "1h" })
     const dueAt = Date.parse(body.call.dueAt)
     expect(dueAt).toBeGreaterThanOrEqual(before + 3_600_000)
@@ -171,6 +174,8 @@ describe("a failure", () => {
     expect((await agent.send("GET", `${calls}/%ff`)).body.code).toBe("notFound")
     const deleted = await agent.send("DELETE", `${calls}/x`)
     expect([deleted.status, deleted.headers.get("allow")]).toEqual([405, "GET, HEAD, PATCH, OPTIONS"])
+    const bulk = await agent.send("GET", `${calls}/bulk`)
+    expect([bulk.status, bulk.headers.get("allow")]).toEqual([405, "POST, OPTIONS"])
     const text = await agent.send("POST", calls, "{}", { "content-type": "text/plain" })
     expect(text.body.code).toBe("unsupportedMediaType")
     expect((await agent.send("GET", "/api/v1/tenants/_x/service-calls")).body.code).toBe("invalidRequest")
@@ -178,6 +183,10 @@ describe("a failure", () => {
 
   test("refuses a query parameter that is wrong, unknown or given twice", async () => {
     const calls = callsOf(newTenant())
+    const cursor = await agent.send("GET", `${calls}?cursor=x`)
+    expect(cursor.body.errors).toEqual([
+      { pointer: "/cursor", detail: "must be the nextCursor of an earlier answer to the same request" },
+    ])
     for (const query of ["limit=0", "stats=Failed", "tag=a&tag=b", "status=Done"]) {
       const answer = await agent.send("GET", `${calls}?${query}`)
       expect([query, answer.status, answer.body.code]).toEqual([query, 400, "invalidRequest"])

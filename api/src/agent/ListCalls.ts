@@ -76,7 +76,7 @@ const CallFilterFields = Schema.Struct({
 })
 
 /** A value that is text on the wire, and something else in the program. */
-export const fromText = <A>(
+const fromText = <A>(
   parse: (text: string) => A | undefined,
   format: (value: A) => string,
   wire: { readonly message: string; readonly description: string; readonly examples: readonly [string] },
@@ -96,11 +96,16 @@ export const fromText = <A>(
       }),
     )
 
-const limitMessage = `must be a whole number from 1 to ${callLimits.listPage}`
-
-const pageLimitOf = (text: string): number | undefined => {
-  const limit = /^[0-9]{1,4}$/.test(text) ? Number(text) : 0
-  return limit >= 1 && limit <= callLimits.listPage ? limit : undefined
+/** The size of a page. `pattern` matches the numbers from 1 to `most`. */
+export const pageLimit = (most: number, pattern: string, description: string) => {
+  const isLimit = new RegExp(pattern)
+  const message = `must be a whole number from 1 to ${most}`
+  return fromText(
+    (text) => (isLimit.test(text) ? Number(text) : undefined),
+    String,
+    { message, description, examples: ["50"] },
+    { pattern },
+  )
 }
 
 const cursorMessage = "must be the nextCursor of an earlier answer"
@@ -153,15 +158,10 @@ export const ListCallsQuery = Schema.Struct({
   ),
   cursor: Schema.optionalKey(CallCursor),
   limit: Schema.optionalKey(
-    fromText(
-      pageLimitOf,
-      String,
-      {
-        message: limitMessage,
-        description: `The size of a page: 1 to ${callLimits.listPage}, by default ${callLimits.listPageDefault}.`,
-        examples: ["50"],
-      },
-      { pattern: "^[0-9]{1,4}$" },
+    pageLimit(
+      callLimits.listPage,
+      "^([1-9][0-9]?|1[0-9]{2}|200)$",
+      `The size of a page: 1 to ${callLimits.listPage}, by default ${callLimits.listPageDefault}.`,
     ),
   ),
 }).annotate({ message: "must be a query such as ?status=Failed&limit=50" })

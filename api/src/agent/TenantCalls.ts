@@ -1,27 +1,15 @@
 /** What concerns a whole tenant: which tenants the caller may see, and the settings of a tenant. */
 import { Schema } from "effect"
 import { callLimits } from "./callLimits.ts"
-import { CallCursor, fromText } from "./ListCalls.ts"
-
-const limitMessage = `must be a whole number from 1 to ${callLimits.tenantsPage}`
-
-const limitOf = (text: string): number | undefined => {
-  const limit = /^[0-9]{1,4}$/.test(text) ? Number(text) : 0
-  return limit >= 1 && limit <= callLimits.tenantsPage ? limit : undefined
-}
+import { CallCursor, pageLimit } from "./ListCalls.ts"
 
 export const ListTenantsQuery = Schema.Struct({
   cursor: Schema.optionalKey(CallCursor),
   limit: Schema.optionalKey(
-    fromText(
-      limitOf,
-      String,
-      {
-        message: limitMessage,
-        description: `How many tenants to look at: 1 to ${callLimits.tenantsPage}, which is also the default.`,
-        examples: ["100"],
-      },
-      { pattern: "^[0-9]{1,4}$" },
+    pageLimit(
+      callLimits.tenantsPage,
+      "^([1-9][0-9]{0,2}|1000)$",
+      `The size of a page: 1 to ${callLimits.tenantsPage}, which is also the default.`,
     ),
   ),
 }).annotate({ message: "must be a query such as ?limit=100" })
@@ -31,7 +19,7 @@ export const ListTenantsAnswer = Schema.Struct({
   tenants: Schema.Array(Schema.Struct({ tenantId: Schema.String }).annotate({ identifier: "Tenant" })),
   nextCursor: Schema.optionalKey(
     Schema.String.annotate({
-      description: "Present if there are more tenants. Send it as cursor. A page can be short or empty.",
+      description: "Present if there are more tenants. Send it as cursor.",
     }),
   ),
 }).annotate({ identifier: "ListTenantsAnswer", description: "Tenants that have calls, by name." })

@@ -13,9 +13,13 @@ const options = { strict: false, allErrors: true, validateFormats: false }
 const ajv = new Ajv2020(options)
 ajv.addSchema({ ...document, $id: "agent" })
 
+/** Many calls have the same problems, and a schema takes long to compile. */
+const validators = new Map<string, ReturnType<typeof ajv.compile>>()
+
 const errorsOf = (schema: unknown, value: unknown): unknown => {
   const text = JSON.stringify(schema).replaceAll('"#/components/', '"agent#/components/')
-  const validate = ajv.compile(JSON.parse(text) as object)
+  const validate = validators.get(text) ?? ajv.compile(JSON.parse(text) as object)
+  validators.set(text, validate)
   validate(value)
   return validate.errors ?? []
 }
