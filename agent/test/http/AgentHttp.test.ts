@@ -99,11 +99,14 @@ describe("a submission", () => {
     }
     expect(await withBody("/json", json)).toMatchObject({
       method: "PUT",
-      headers: { "content-type": "application/json" },
+      headers: { "content-type": "application/json", "user-agent": "punctual-agent" },
       body: json,
     })
-    const own = await withBody("/own", json, ',"headers":{"Content-Type":"application/vnd.x+json"}')
-    expect(own.headers["content-type"]).toBe("application/vnd.x+json")
+    const given = ',"headers":{"Content-Type":"application/vnd.x+json","User-Agent":"mine"}'
+    expect((await withBody("/own", json, given)).headers).toMatchObject({
+      "content-type": "application/vnd.x+json",
+      "user-agent": "mine",
+    })
     const line = await withBody("/text", '"line\\nbreak"')
     expect([line.body, line.headers["content-type"]]).not.toEqual([line.body, "application/json"])
     expect(line.body).toBe("line\nbreak")

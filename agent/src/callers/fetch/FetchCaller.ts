@@ -95,7 +95,12 @@ const send = (
     try {
       return await fetch(href, {
         method,
-        headers: { ...headers, "idempotency-key": attemptId, ...(host === undefined ? {} : { host }) },
+        headers: {
+          ...(hasUserAgent(headers) ? {} : { "user-agent": "punctual-agent" }),
+          ...headers,
+          "idempotency-key": attemptId,
+          ...(host === undefined ? {} : { host }),
+        },
         redirect: "manual",
         keepalive: false,
         signal,
@@ -111,6 +116,10 @@ const send = (
   }
   return sendTo(first, 0)
 }
+
+/** Otherwise the runtime would send its own name and version. */
+const hasUserAgent = (headers: Readonly<Record<string, string>>): boolean =>
+  Object.keys(headers).some((name) => name.toLowerCase() === "user-agent")
 
 /** The errors of a connection that was not made. A machine without IPv6 reports some of them for IPv6 addresses. */
 const unconnectedCodes: ReadonlySet<string> = new Set([
