@@ -34,6 +34,7 @@ export const serverStarters: ReadonlyArray<string> = [
 /** Suites that start no program, but that would take half of the minute of the fast group: over real files, or long runs. */
 export const longSuites: ReadonlyArray<string> = [
   "agent/test/demo/demo.test.ts",
+  "agent/test/http/AgentHttp.test.ts",
   "agent/test/outbox/OutboxDispatcher.test.ts",
   "agent/test/life.test.ts",
   "agent/test/steps.test.ts",
