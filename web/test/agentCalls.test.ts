@@ -1,6 +1,7 @@
 // The page Calls of the agent: rows, filters, counts, live changes, changes of many calls, export, tenants.
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync } from "node:fs"
+import { Effect } from "effect"
 import type { Page } from "playwright-core"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
 import { eventually } from "../../server/testkit/eventually.ts"
@@ -200,9 +201,16 @@ describeBrowser("the page Calls of the agent", (browser) => {
   test("loads further pages, and exports every call of the list", () =>
     withLiveAgent(async (agent) => {
       await agent.calls.submit({ serviceCallId: "c-0", name: "=1+1", inMs: hourMs })
+      const { service } = agent.calls
+      const request = { method: "GET", url: `${agent.agent.target.url}/orders` }
       const others = Array.from({ length: 229 }, (_, at) => `c-${at + 1}`)
-      await Promise.all(
-        others.map((id) => agent.calls.submit({ serviceCallId: id, name: `Call ${id}`, inMs: hourMs })),
+      const dueAt = Date.now() + hourMs
+      await Effect.runPromise(
+        Effect.forEach(
+          others,
+          (id) => service.submit({ tenantId: "shop", serviceCallId: id, name: id, tags: [], request, dueAt }),
+          { concurrency: 16 },
+        ),
       )
       await using opened = await openAgent(browser(), agent, "calls")
       const { page } = opened
