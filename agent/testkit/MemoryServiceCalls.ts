@@ -58,12 +58,12 @@ export class MemoryServiceCalls {
     find: (tenantId, serviceCallId) => Effect.map(this.#find(tenantId, serviceCallId), ({ call }) => call),
     settings: () => Effect.succeed(defaultTenantSettings),
     putSettings: () => Effect.void,
-    tenants: (inclusiveFrom, limit) =>
+    tenants: ({ inclusiveFrom, exclusiveUntil }, limit) =>
       Effect.sync(() => {
         const names = new Set([...this.#stored.values()].map(({ call }) => call.tenantId))
         return [...names]
           .sort()
-          .filter((name) => name >= inclusiveFrom)
+          .filter((name) => name >= inclusiveFrom && name < exclusiveUntil)
           .slice(0, limit)
       }),
     list: (tenantId, { cursor = "0", limit, isAscending, ...filter }) =>

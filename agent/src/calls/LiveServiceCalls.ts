@@ -165,7 +165,7 @@ export const liveServiceCalls = ({
         }),
         settings: (tenantId) => stored(store.settingsOf(tenantId)),
         putSettings: (tenantId, settings) => stored(store.putSettings(tenantId, settings)),
-        tenants: (inclusiveFrom, limit) => stored(store.tenants(inclusiveFrom, limit)),
+        tenants: (range, limit) => stored(store.tenants(range, limit)),
         changesAfter: (tenantId, exclusiveAfter, limit) =>
           Effect.map(stored(store.changesAfter(tenantId, exclusiveAfter, limit)), (records) =>
             records.map((record) => ({ at: record.updatedAt, call: shown(record) })),

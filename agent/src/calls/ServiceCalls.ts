@@ -2,7 +2,7 @@
 // it; tests and the demo call it directly. Every function takes the tenant first and never shows another tenant's calls.
 import { Context, type Effect, Schema } from "effect"
 import type { CallState, RequestSpec, ServiceCall, TimelineEntry } from "../domain/ServiceCall.ts"
-import type { TenantSettings } from "../domain/TenantSettings.ts"
+import type { TenantRange, TenantSettings } from "../domain/TenantSettings.ts"
 
 export interface NewServiceCall {
   readonly tenantId: string
@@ -134,8 +134,8 @@ export class ServiceCalls extends Context.Service<
     settings(tenantId: string): Effect.Effect<TenantSettings, StoreUnavailable>
     /** Replaces all settings of the tenant. */
     putSettings(tenantId: string, settings: TenantSettings): Effect.Effect<void, StoreUnavailable>
-    /** The tenants that have calls, sorted by name. The caller decides who may see them. */
-    tenants(inclusiveFrom: string, limit: number): Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
+    /** The first tenants of a range that have calls, sorted by name. The caller decides who may see them. */
+    tenants(range: TenantRange, limit: number): Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
     /** Changes of the tenant's calls after a time, oldest first, at most `limit`. */
     changesAfter(
       tenantId: string,

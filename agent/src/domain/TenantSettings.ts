@@ -1,4 +1,4 @@
-// What a tenant has set for its own calls.
+// What a tenant has set for its own calls, and ranges of the names of tenants.
 
 export interface TenantSettings {
   /** The names of headers whose values nobody may see, in lower case, beside those that are always hidden. */
@@ -7,3 +7,9 @@ export interface TenantSettings {
 
 /** A tenant that has set nothing. */
 export const defaultTenantSettings: TenantSettings = { hiddenHeaders: [] }
+
+/** Names from the first one up to, and without, the second one, compared bytewise. */
+export interface TenantRange {
+  readonly inclusiveFrom: string
+  readonly exclusiveUntil: string
+}

@@ -8,12 +8,8 @@ import { Namespace } from "@punctual/api/Namespace"
 import type { Problem } from "@punctual/api/Problem"
 import { Effect, Schema } from "effect"
 import type { ServiceCalls } from "../calls/ServiceCalls.ts"
+import type { TenantRange } from "../domain/TenantSettings.ts"
 import { refuseCall } from "./refuseCall.ts"
-
-interface NameRange {
-  readonly inclusiveFrom: string
-  readonly exclusiveUntil: string
-}
 
 const isTenant = Schema.is(Namespace)
 const refuse = refuseCall("calls.read")
@@ -29,11 +25,10 @@ export const listTenants = (
       return yield* Effect.fail(invalidField("/cursor", "must be the nextCursor of an earlier answer"))
     const first = cursor === undefined ? "" : after(cursor)
     const found: Array<string> = []
-    for (const { inclusiveFrom, exclusiveUntil } of rangesOf(namespaces)) {
-      const from = first > inclusiveFrom ? first : inclusiveFrom
-      if (from >= exclusiveUntil) continue
-      const names = yield* Effect.catch(calls.tenants(from, limit + 1 - found.length), refuse)
-      found.push(...names.filter((name) => name < exclusiveUntil))
+    for (const range of rangesOf(namespaces)) {
+      const rest = first > range.inclusiveFrom ? { ...range, inclusiveFrom: first } : range
+      if (rest.inclusiveFrom >= rest.exclusiveUntil) continue
+      found.push(...(yield* Effect.catch(calls.tenants(rest, limit + 1 - found.length), refuse)))
       if (found.length > limit) break
     }
     const page = found.slice(0, limit)
@@ -48,15 +43,15 @@ export const listTenants = (
 const after = (name: string): string => `${name} `
 
 /** Sorted and apart from each other. */
-export const rangesOf = (namespaces: ReadonlyArray<string>): ReadonlyArray<NameRange> => {
+const rangesOf = (namespaces: ReadonlyArray<string>): ReadonlyArray<TenantRange> => {
   const sorted = namespaces
-    .map((pattern): NameRange => {
+    .map((pattern): TenantRange => {
       if (!pattern.endsWith(everything)) return { inclusiveFrom: pattern, exclusiveUntil: after(pattern) }
       const prefix = pattern.slice(0, -everything.length)
       return { inclusiveFrom: prefix, exclusiveUntil: `${prefix}\x7f` }
     })
     .toSorted((a, b) => (a.inclusiveFrom < b.inclusiveFrom ? -1 : 1))
-  const ranges: Array<NameRange> = []
+  const ranges: Array<TenantRange> = []
   for (const range of sorted) {
     const last = ranges.at(-1)
     if (last === undefined || range.inclusiveFrom >= last.exclusiveUntil) ranges.push(range)

@@ -23,7 +23,7 @@ import type { CallChange } from "../domain/CallChange.ts"
 import type { CallRecord } from "../domain/CallRecord.ts"
 import type { OutboxMessage } from "../domain/OutboxMessage.ts"
 import type { CallKey, CallState, TimelineEntry } from "../domain/ServiceCall.ts"
-import type { TenantSettings } from "../domain/TenantSettings.ts"
+import type { TenantRange, TenantSettings } from "../domain/TenantSettings.ts"
 import type { AttemptOutcome } from "../domain/transition.ts"
 
 /** A call of the store failed. If it was a write, its result is unknown. After a fatal error the process should end. */
@@ -171,8 +171,8 @@ export class CallStore extends Context.Service<
     settingsOf(tenantId: string): Stored<TenantSettings>
     /** Replaces the settings. The last write wins. */
     putSettings(tenantId: string, settings: TenantSettings): Stored<void>
-    /** Tenants that have calls, sorted bytewise. */
-    tenants(inclusiveFrom: string, limit: number): Stored<ReadonlyArray<string>>
+    /** The first tenants of a range that have calls, sorted bytewise. */
+    tenants(range: TenantRange, limit: number): Stored<ReadonlyArray<string>>
     /** How many calls of the tenant have not ended. Counting stops at the limit. */
     openCount(tenantId: string, limit: number): Stored<number>
   }

@@ -11,10 +11,15 @@ export const settingsOfText = (text: string | null | undefined): TenantSettings 
  * The tenants that have calls, in order. Each step of the recursion jumps to the next tenant in the index, so the time
  * depends on the number of tenants and not on that of their calls.
  */
-export const tenantsQuery = (from: string, limit: string): string => `WITH RECURSIVE tenants(id) AS (
-    SELECT min(tenant_id) FROM calls WHERE tenant_id >= ${from}
+export const tenantsQuery = (
+  from: string,
+  until: string,
+  limit: string,
+): string => `WITH RECURSIVE tenants(id) AS (
+    SELECT min(tenant_id) FROM calls WHERE tenant_id >= ${from} AND tenant_id < ${until}
     UNION ALL
-    SELECT (SELECT min(tenant_id) FROM calls WHERE tenant_id > tenants.id) FROM tenants WHERE tenants.id IS NOT NULL)
+    SELECT (SELECT min(tenant_id) FROM calls WHERE tenant_id > tenants.id AND tenant_id < ${until})
+    FROM tenants WHERE tenants.id IS NOT NULL)
   SELECT id FROM tenants WHERE id IS NOT NULL LIMIT ${limit}`
 
 /** Counts the open calls of a tenant, up to a limit. */

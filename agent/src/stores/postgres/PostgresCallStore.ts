@@ -208,9 +208,10 @@ const storeOn = (open: CallConnections): CallStore["Service"] => {
       ),
     putSettings: (tenantId, settings) =>
       Effect.asVoid(ask(callStatements.putSettings, [tenantId, settingsTextOf(settings)])),
-    tenants: (inclusiveFrom, limit) =>
-      Effect.map(ask<{ id: string }>(callStatements.tenants, [inclusiveFrom, limit]), (rows) =>
-        rows.map(({ id }) => id),
+    tenants: ({ inclusiveFrom, exclusiveUntil }, limit) =>
+      Effect.map(
+        ask<{ id: string }>(callStatements.tenants, [inclusiveFrom, exclusiveUntil, limit]),
+        (rows) => rows.map(({ id }) => id),
       ),
     openCount: (tenantId, limit) =>
       Effect.map(ask<{ open: string }>(callStatements.openCount, [tenantId, limit]), ([row]) =>

@@ -115,7 +115,7 @@ export const callStatements = {
   settingsOf: "SELECT settings FROM tenant_settings WHERE tenant_id = $1::text",
   putSettings: `INSERT INTO tenant_settings VALUES ($1::text, $2::text)
     ON CONFLICT (tenant_id) DO UPDATE SET settings = excluded.settings`,
-  tenants: tenantsQuery("$1::text", "$2::integer"),
+  tenants: tenantsQuery("$1::text", "$2::text", "$3::integer"),
   openCount: openCountQuery("$1::text", "$2::integer"),
   /** Locks belong to the session, so they end with the connection. */
   lock: "SELECT pg_try_advisory_lock($1::integer, hashtextextended($2::text, 0)::bit(32)::integer) AS is_held",

@@ -5,7 +5,7 @@ import type { CallChange } from "../../domain/CallChange.ts"
 import type { CallRecord } from "../../domain/CallRecord.ts"
 import type { OutboxMessage } from "../../domain/OutboxMessage.ts"
 import { type CallKey, type CallState, callStates } from "../../domain/ServiceCall.ts"
-import type { TenantSettings } from "../../domain/TenantSettings.ts"
+import type { TenantRange, TenantSettings } from "../../domain/TenantSettings.ts"
 import type { AttemptOutcome } from "../../domain/transition.ts"
 import type {
   AttemptKey,
@@ -354,9 +354,10 @@ export class CallTables {
     this.#run(sql, asked.tenantId, settingsTextOf(asked.settings))
   }
 
-  tenants(asked: { readonly inclusiveFrom: string; readonly limit: number }): ReadonlyArray<string> {
-    const sql = tenantsQuery("?", "?")
-    return this.#all<{ id: string }>(sql, asked.inclusiveFrom, asked.limit).map(({ id }) => id)
+  tenants(asked: TenantRange & { readonly limit: number }): ReadonlyArray<string> {
+    const { inclusiveFrom, exclusiveUntil, limit } = asked
+    const sql = tenantsQuery("?1", "?2", "?3")
+    return this.#all<{ id: string }>(sql, inclusiveFrom, exclusiveUntil, limit).map(({ id }) => id)
   }
 
   openCount({ tenantId, limit }: { readonly tenantId: string; readonly limit: number }): number {

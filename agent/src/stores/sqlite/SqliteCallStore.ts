@@ -63,6 +63,6 @@ const storeOver = (thread: CallThread): CallStore["Service"] => ({
   prune: (exclusiveBefore, limit) => thread.call("prune", { exclusiveBefore, limit }),
   settingsOf: (tenantId) => thread.call("settingsOf", tenantId),
   putSettings: (tenantId, settings) => thread.call("putSettings", { tenantId, settings }),
-  tenants: (inclusiveFrom, limit) => thread.call("tenants", { inclusiveFrom, limit }),
+  tenants: (range, limit) => thread.call("tenants", { ...range, limit }),
   openCount: (tenantId, limit) => thread.call("openCount", { tenantId, limit }),
 })
