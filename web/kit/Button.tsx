@@ -1,5 +1,6 @@
 import type { ButtonHTMLAttributes, ReactNode } from "react"
 import { classes } from "./classes.ts"
+import { focusedFirst } from "./focusedFirst.ts"
 import { Icon, type IconName } from "./Icon.tsx"
 
 export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "children"> {
@@ -9,6 +10,8 @@ export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement
   readonly label?: string
   readonly children?: ReactNode
   readonly isSmall?: boolean
+  /** It gets the focus when the dialog around it opens. */
+  readonly isFocusedFirst?: boolean
 }
 
 export const Button = ({
@@ -17,10 +20,12 @@ export const Button = ({
   label,
   children,
   isSmall = false,
+  isFocusedFirst = false,
   className,
   ...rest
 }: ButtonProps) => (
   <button
+    ref={isFocusedFirst ? focusedFirst : undefined}
     type="button"
     className={classes(
       "button",

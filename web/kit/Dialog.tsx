@@ -1,4 +1,9 @@
-/** A question or a form above the page. The browser's own element keeps the focus inside it and closes it with Escape. */
+/**
+ * A question or a form above the page. The browser's own element keeps the focus inside it and closes it with Escape.
+ *
+ * The button that changes nothing is called "Close" in every dialog (`CloseButton`), and it has the focus unless the
+ * dialog gives the focus to a field. It is never called "Cancel", which is what readers do with timers.
+ */
 import { type ReactNode, useEffect, useId, useRef } from "react"
 import { Button } from "./Button.tsx"
 
@@ -52,3 +57,10 @@ export const Dialog = ({ title, onClose, children, actions, isWide = false }: Di
     </dialog>
   )
 }
+
+/** Leaves the dialog and changes nothing. */
+export const CloseButton = ({ onClick }: { readonly onClick: () => void }) => (
+  <Button isFocusedFirst onClick={onClick}>
+    Close
+  </Button>
+)

@@ -122,7 +122,7 @@ describeBrowser("the page of a call", (browser) => {
       const { page } = opened
       await page.getByRole("button", { name: "Cancel", exact: true }).click()
       const dialog = page.getByRole("dialog", { name: "Cancel this call?" })
-      await dialog.getByRole("button", { name: "Keep it" }).click()
+      await dialog.getByRole("button", { name: "Close" }).last().click()
       await dialog.waitFor({ state: "detached" })
       await page.getByRole("button", { name: "Cancel", exact: true }).click()
       await dialog.getByRole("button", { name: "Cancel the call" }).click()

@@ -253,7 +253,7 @@ describeBrowser("the page Calls of the agent", (browser) => {
         "Renew trial 2",
         "Renew trial",
       ])
-      await cancel.getByRole("button", { name: "Change nothing" }).click()
+      await cancel.getByRole("button", { name: "Close" }).last().click()
       await cancel.waitFor({ state: "detached" })
       await choose("Cancel all …")
       await cancel.getByRole("button", { name: "Cancel", exact: true }).click()

@@ -124,7 +124,7 @@ describeBrowser("the page Keys", (browser) => {
       await menuOf(page, "anna", "Revoke")
       await page.getByText("This is your own key.").waitFor()
       await page.getByText("This is the last administrator's key.").waitFor()
-      await page.getByRole("button", { name: "Keep it" }).click()
+      await page.getByRole("button", { name: "Close" }).last().click()
       expect(await rowOf(page, "anna").innerText()).toContain("active")
     }))
 

@@ -1,7 +1,7 @@
 /** Changes the name and the tags of a call. Both are for people, so they can change at any time. */
 import { type FormEvent, useState } from "react"
 import { Button } from "../../kit/Button.tsx"
-import { Dialog } from "../../kit/Dialog.tsx"
+import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { Field } from "../../kit/Field.tsx"
 import { focusedFirst } from "../../kit/focusedFirst.ts"
 import { formErrors } from "../../kit/formErrors.ts"
@@ -36,7 +36,7 @@ export const AnnotateDialog = ({ found: { call }, onChange, onClose }: CallDialo
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>Change nothing</Button>
+          <CloseButton onClick={onClose} />
           <Button look="primary" disabled={isBusy} onClick={() => void save()}>
             Save
           </Button>

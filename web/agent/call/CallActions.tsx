@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
 import { Button } from "../../kit/Button.tsx"
 import { copyText } from "../../kit/copyText.ts"
-import { Dialog } from "../../kit/Dialog.tsx"
+import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { Link } from "../../kit/Link.tsx"
 import { Menu } from "../../kit/Menu.tsx"
 import { goTo } from "../../kit/places.ts"
@@ -112,7 +112,7 @@ const CancelDialog = ({ found: { call }, onChange, onClose }: CallDialogProps) =
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>Keep it</Button>
+          <CloseButton onClick={onClose} />
           <Button look="danger" disabled={isBusy} onClick={() => void cancel()}>
             Cancel the call
           </Button>

@@ -2,7 +2,7 @@
 import { parseDuration } from "@punctual/api/parseDuration"
 import { type FormEvent, useState } from "react"
 import { Button } from "../../kit/Button.tsx"
-import { Dialog } from "../../kit/Dialog.tsx"
+import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { isoText } from "../../kit/times.ts"
 import { toast } from "../../kit/toasts.tsx"
 import { useZone } from "../../kit/zone.ts"
@@ -45,7 +45,7 @@ export const MoveDialog = ({ found: { call }, onChange, onClose }: CallDialogPro
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>Keep the due time</Button>
+          <CloseButton onClick={onClose} />
           <Button look="primary" disabled={!isComplete || isBusy} onClick={() => void move()}>
             Reschedule
           </Button>

@@ -1,7 +1,7 @@
 /** Shows which calls a change concerns before it is made, then how far it is, then what it did. */
 import { useEffect, useRef, useState } from "react"
 import { Button } from "../../kit/Button.tsx"
-import { Dialog } from "../../kit/Dialog.tsx"
+import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { Field } from "../../kit/Field.tsx"
 import { focusedFirst } from "../../kit/focusedFirst.ts"
 import { Progress } from "../../kit/Progress.tsx"
@@ -70,7 +70,7 @@ export const ChangeManyDialog = (props: ChangeManyDialogProps) => {
           </Button>
         ) : (
           <>
-            <Button onClick={onClose}>{isRunning ? "Stop" : "Change nothing"}</Button>
+            {isRunning ? <Button onClick={onClose}>Stop</Button> : <CloseButton onClick={onClose} />}
             <Button
               look={act === "cancel" ? "danger" : "primary"}
               disabled={!canStart}

@@ -2,7 +2,7 @@
 import type { NewKeyAnswer, RevokeLeakedKeyAnswer } from "@punctual/api/Keys"
 import { type FormEvent, useState } from "react"
 import { Button } from "../../kit/Button.tsx"
-import { Dialog } from "../../kit/Dialog.tsx"
+import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { Field } from "../../kit/Field.tsx"
 import { call, signIn } from "../../kit/serviceCall.ts"
 import { toast } from "../../kit/toasts.tsx"
@@ -56,7 +56,7 @@ export const RotateKey = ({ apiKey, isOwn, onClose, onChanged }: KeyDialogProps)
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CloseButton onClick={onClose} />
           <Button look="primary" disabled={isBusy} onClick={() => run(rotate)}>
             Rotate
           </Button>
@@ -108,7 +108,7 @@ export const RevokeKey = ({ apiKey, isOwn, isLastAdministrator, onClose, onChang
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>Keep it</Button>
+          <CloseButton onClick={onClose} />
           <Button look="danger" disabled={isBusy} onClick={() => run(revoke)}>
             Revoke the key
           </Button>
@@ -159,7 +159,7 @@ export const RevokeLeaked = ({ onClose, onChanged }: RevokeLeakedProps) => {
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CloseButton onClick={onClose} />
           <Button look="danger" type="submit" form="leaked-key" disabled={text.trim() === "" || isBusy}>
             Revoke the key
           </Button>

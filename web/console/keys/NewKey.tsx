@@ -2,7 +2,7 @@
 import type { NewKeyAnswer } from "@punctual/api/Keys"
 import { type FormEvent, useState } from "react"
 import { Button } from "../../kit/Button.tsx"
-import { Dialog } from "../../kit/Dialog.tsx"
+import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { Field } from "../../kit/Field.tsx"
 import { call, signIn } from "../../kit/serviceCall.ts"
 import { WordsField } from "../../kit/WordsField.tsx"
@@ -81,7 +81,7 @@ export const NewKey = ({ isFirst = false, onClose, onMade }: NewKeyProps) => {
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CloseButton onClick={onClose} />
           <Button
             look="primary"
             type="submit"

@@ -5,7 +5,7 @@
 import { useState } from "react"
 import { Button } from "../../kit/Button.tsx"
 import { CopyButton } from "../../kit/CopyButton.tsx"
-import { Dialog } from "../../kit/Dialog.tsx"
+import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { formErrors } from "../../kit/formErrors.ts"
 import type { NamespaceView } from "../api.ts"
 import { makeSecret } from "./makeSecret.ts"
@@ -58,7 +58,7 @@ export const NewSecret = ({ view, onClose }: NewSecretProps) => {
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>Not now</Button>
+          <CloseButton onClick={onClose} />
           <Button
             look="primary"
             disabled={put.isPending}

@@ -1,7 +1,7 @@
 /** Asks before a namespace is paused or resumed, and says what will happen. */
 import { Button } from "../../kit/Button.tsx"
 import { countText } from "../../kit/countText.ts"
-import { Dialog } from "../../kit/Dialog.tsx"
+import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { toast } from "../../kit/toasts.tsx"
 import type { NamespaceView } from "../api.ts"
 import { usePutNamespace } from "./usePutNamespace.ts"
@@ -26,7 +26,7 @@ export const PauseNamespace = ({ view, onClose }: PauseNamespaceProps) => {
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>Not now</Button>
+          <CloseButton onClick={onClose} />
           <Button
             look={paused ? "primary" : "danger"}
             icon={paused ? "play" : "pause"}

@@ -2,7 +2,7 @@
 import { useState } from "react"
 import { Badge } from "../../kit/Badge.tsx"
 import { Button } from "../../kit/Button.tsx"
-import { Dialog } from "../../kit/Dialog.tsx"
+import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { useMay } from "../../kit/self.ts"
 import { toast } from "../../kit/toasts.tsx"
 import type { NamespaceView } from "../api.ts"
@@ -93,7 +93,7 @@ const RemoveSecret = ({ view: { namespace, webhookSecrets }, fingerprint, onClos
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>Keep it</Button>
+          <CloseButton onClick={onClose} />
           <Button
             look="danger"
             icon="trash"

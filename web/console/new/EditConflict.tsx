@@ -1,6 +1,6 @@
 /** Two people changed the same timer. Shows both versions, so that nothing is overwritten unseen. */
 import { Button } from "../../kit/Button.tsx"
-import { Dialog } from "../../kit/Dialog.tsx"
+import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { exactText, offsetText } from "../../kit/times.ts"
 import { useZone } from "../../kit/zone.ts"
 import type { Timer } from "../api.ts"
@@ -51,7 +51,7 @@ export const EditConflict = ({ title, drafts, timer, onClose, onTop, onTheirs }:
             </Button>
           </>
         ) : (
-          <Button onClick={onClose}>Close</Button>
+          <CloseButton onClick={onClose} />
         )
       }
     >

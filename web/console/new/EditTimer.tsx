@@ -5,7 +5,7 @@
 import type { UpdateTimerAnswer } from "@punctual/api/UpdateTimer"
 import { type FormEvent, useState } from "react"
 import { Button } from "../../kit/Button.tsx"
-import { Dialog } from "../../kit/Dialog.tsx"
+import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { useMay } from "../../kit/self.ts"
 import { ApiProblem, call } from "../../kit/serviceCall.ts"
 import { toast } from "../../kit/toasts.tsx"
@@ -81,7 +81,7 @@ export const EditTimer = ({ timer, payloadText, onClose, onSaved }: EditTimerPro
             <span className="edit-state muted">
               {saving.checks.size > 0 ? "Correct what is wrong first." : changesText(changes)}
             </span>
-            <Button onClick={leave}>Close</Button>
+            <CloseButton onClick={leave} />
             <Button
               look="primary"
               disabled={changes.size === 0 || saving.checks.size > 0 || saving.isBusy}

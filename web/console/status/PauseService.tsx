@@ -1,7 +1,7 @@
 /** Asks before all firing stops, and says what will happen. */
 import { useState } from "react"
 import { Button } from "../../kit/Button.tsx"
-import { Dialog } from "../../kit/Dialog.tsx"
+import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { Field } from "../../kit/Field.tsx"
 import { formErrors } from "../../kit/formErrors.ts"
 import { toast } from "../../kit/toasts.tsx"
@@ -22,7 +22,7 @@ export const PauseService = ({ onClose }: { readonly onClose: () => void }) => {
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>Not now</Button>
+          <CloseButton onClick={onClose} />
           <Button look="danger" icon="pause" type="submit" form="pause-form" disabled={change.isPending}>
             Pause
           </Button>

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { Button } from "../../kit/Button.tsx"
 import { type CappedCount, countText } from "../../kit/countText.ts"
-import { Dialog } from "../../kit/Dialog.tsx"
+import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { Moment } from "../../kit/Moment.tsx"
 import { nowMs } from "../../kit/now.ts"
 import { useMay } from "../../kit/self.ts"
@@ -35,7 +35,7 @@ export const ResumeService = ({ pause, onClose }: ResumeServiceProps) => {
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>Not now</Button>
+          <CloseButton onClick={onClose} />
           <Button
             look={isRestored ? "danger" : "primary"}
             icon="play"

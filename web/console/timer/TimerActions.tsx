@@ -2,7 +2,7 @@
 import { useState } from "react"
 import { Button } from "../../kit/Button.tsx"
 import { copyText } from "../../kit/copyText.ts"
-import { Dialog } from "../../kit/Dialog.tsx"
+import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { Menu, type MenuItem } from "../../kit/Menu.tsx"
 import { goTo } from "../../kit/places.ts"
 import { useMay, useSelf } from "../../kit/self.ts"
@@ -172,7 +172,7 @@ const Confirm = ({ step, onClose, onDone }: ConfirmProps) => {
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>Keep it as it is</Button>
+          <CloseButton onClick={onClose} />
           <Button look={step.isDangerous === true ? "danger" : "primary"} disabled={isBusy} onClick={run}>
             {step.button}
           </Button>
