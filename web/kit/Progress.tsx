@@ -4,7 +4,7 @@ export interface ProgressProps {
   readonly label: string
   readonly value: number
   readonly max: number
-  readonly tone?: "accent" | "good" | "bad" | "neutral"
+  readonly tone?: "accent" | "good" | "warning" | "bad" | "neutral"
 }
 
 /** How far something is. The text beside it must say it too. */

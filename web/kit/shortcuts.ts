@@ -13,6 +13,12 @@ const isActivating = ({ key, target }: KeyboardEvent): boolean =>
   target instanceof HTMLElement &&
   target.closest("a, button, summary") !== null
 
+/** The reader goes on by key, so the button that was pressed last must not take the next Enter. */
+export const leaveControls = (): void => {
+  if (document.activeElement !== document.body)
+    document.getElementById("main")?.focus({ preventScroll: true })
+}
+
 export const useShortcuts = (shortcuts: Shortcuts): void => {
   const current = useRef(shortcuts)
   current.current = shortcuts

@@ -2,7 +2,7 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual"
 import { useLayoutEffect, useRef, useState } from "react"
 import { goTo } from "./places.ts"
-import { type Shortcuts, useShortcuts } from "./shortcuts.ts"
+import { leaveControls, type Shortcuts, useShortcuts } from "./shortcuts.ts"
 
 /** In pixels. */
 export interface RowHeights {
@@ -49,6 +49,7 @@ export const useRowWindow = <Row>(
   }, [rows])
   const move = (step: number) => {
     const next = Math.max(0, Math.min(listed.length - 1, (at ?? -1) + step))
+    leaveControls()
     setAt(next)
     rows.scrollToIndex(next)
   }

@@ -14,7 +14,7 @@ import {
   signIn,
   withReceivers,
 } from "./DeadFixture.ts"
-import { untilNoDialog } from "./focused.ts"
+import { untilFocused, untilNoDialog } from "./focused.ts"
 
 setDefaultTimeout(60_000)
 
@@ -72,6 +72,16 @@ describeBrowser("the page Dead letters", (browser) => {
       await page.getByText("2 selected").waitFor({ state: "detached" })
       await page.keyboard.press("Enter")
       await row.waitFor({ state: "detached" })
+      // Keys without a row say what they need. A cause that is open is a stop for each of its rows.
+      await page.keyboard.press("Enter")
+      await row.waitFor()
+      await page.getByRole("columnheader", { name: "Died" }).waitFor()
+      for (const key of ["j", "d"]) await page.keyboard.press(key)
+      await page.getByRole("dialog", { name: "Discard 1 dead letter" }).waitFor()
+      await page.keyboard.press("Escape")
+      await untilNoDialog(page)
+      await page.keyboard.press("Enter")
+      await page.waitForURL(/timer\?namespace=crm&id=contact-/)
       expect(await opened.troubles()).toEqual([])
     }))
 
@@ -94,18 +104,31 @@ describeBrowser("the page Dead letters", (browser) => {
       expect(await opened.troubles()).toEqual([])
     }))
 
-  test("replays one row at once, and it leaves the list", () =>
+  test("asks before it replays one row, and the row stays in its place with its new state", () =>
     withReceivers(async (service, receivers) => {
       await makeDead(service, twoCauses)
       await using opened = await openConsole(browser(), service, "dead-letters?view=rows")
       const { page } = opened
       receivers.areWell = true
-      await page.getByRole("button", { name: "Replay billing / invoice-2" }).click()
-      await page.getByText("billing / invoice-2: replayed.").waitFor()
-      await rows(page).getByText("invoice-2").waitFor({ state: "detached" })
+      const replay = page.getByRole("button", { name: "Replay billing / invoice-2" })
+      await replay.click()
+      // The question names the timer and its host, and the safe button has the focus.
+      await dialog(page).getByText("billing / invoice-2").waitFor()
+      await dialog(page).getByText("ledger.test").waitFor()
+      await untilFocused(dialog(page).locator(".dialog-actions").getByRole("button", { name: "Close" }))
+      await page.keyboard.press("Enter")
+      await untilNoDialog(page)
+      expect(await countOf(service, "dead")).toBe(5)
+      await replay.click()
+      await dialog(page).getByRole("button", { name: "Replay" }).click()
+      await page.getByText("billing / invoice-2: replayed; due now.").waitFor()
+      const row = page.getByRole("row").filter({ hasText: "invoice-2" })
+      await row.getByText("replayed; due now").waitFor()
+      expect([await rows(page).count(), await row.getByRole("button").count()]).toEqual([5, 0])
       await eventually("a delivery", async () =>
         (await countOf(service, "delivered", ["billing"])) === 1 ? true : undefined,
       )
+      await page.getByRole("button", { name: "Show the list as it is now" }).click()
       await eventually("four rows", async () => ((await rows(page).count()) === 4 ? true : undefined))
       expect(await opened.troubles()).toEqual([])
     }))
@@ -120,11 +143,15 @@ describeBrowser("the page Dead letters", (browser) => {
       for (const key of ["j", "x", "j", "x", "r"]) await page.keyboard.press(key)
       await page.getByRole("dialog", { name: "Replay 2 dead letters" }).waitFor()
       await dialog(page).getByRole("button", { name: "Replay" }).press("Enter")
-      await page.getByText("2 replayed.").waitFor()
-      await untilRows(page, ["billing / t-0002", "billing / t-0003"])
+      await page.getByText("2 replayed; due now.").waitFor()
       await untilNoDialog(page)
       expect(await countOf(service, "pending")).toBe(2)
-      for (const key of ["k", "x", "d"]) await page.keyboard.press(key)
+      // Rows that were handled stay, but cannot be selected. Without a selection the keys mean the row that j reached.
+      for (const key of ["x", "j", "d"]) await page.keyboard.press(key)
+      await page.getByRole("dialog", { name: "Discard 1 dead letter" }).getByText("t-0002").waitFor()
+      await page.keyboard.press("Escape")
+      await untilNoDialog(page)
+      for (const key of ["x", "d"]) await page.keyboard.press(key)
       await page.getByRole("dialog", { name: "Discard 1 dead letter" }).waitFor()
       await page.keyboard.press("Escape")
       await dialog(page).waitFor({ state: "detached" })
@@ -168,8 +195,11 @@ describeBrowser("the page Dead letters", (browser) => {
       await page.getByRole("button", { name: "Replay", exact: true }).click()
       await dialog(page).getByRole("button", { name: "Replay" }).click()
       await page
-        .getByText("1 replayed; 1 skipped, because a timer with the same id is pending; 1 no longer there.")
+        .getByText(
+          "1 replayed; due now. 1 skipped, because a timer with the same id is pending. 1 no longer there.",
+        )
         .waitFor()
+      await page.getByRole("button", { name: "Show the list as it is now" }).click()
       await untilRows(page, ["billing / b"])
     }))
 

@@ -5,7 +5,7 @@
 import { useMutation } from "@tanstack/react-query"
 import { type FormEvent, useEffect, useId, useRef, useState } from "react"
 import { Button } from "../../kit/Button.tsx"
-import { Dialog } from "../../kit/Dialog.tsx"
+import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { Field } from "../../kit/Field.tsx"
 import { ApiProblem, call } from "../../kit/serviceCall.ts"
 import { durationText } from "../../kit/times.ts"
@@ -99,7 +99,7 @@ export const BulkDialog = ({ deed, request, onClose, onStarted }: BulkDialogProp
       isWide
       actions={
         <>
-          <Button onClick={onClose}>Back</Button>
+          <CloseButton onClick={onClose} />
           <Button
             type="submit"
             form={form}

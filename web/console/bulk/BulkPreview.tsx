@@ -5,6 +5,7 @@ import { Moment } from "../../kit/Moment.tsx"
 import type { Timer, TimerPage } from "../api.ts"
 import { targetText } from "../timers/targetText.ts"
 import type { CountAnswer } from "../timers/useTimerCount.ts"
+import { rowKey } from "../timers/useTimerPages.ts"
 import { type BulkDeed, deeds, numberText } from "./bulkJob.ts"
 import { FilterWords } from "./FilterWords.tsx"
 import { previewRows } from "./usePreview.ts"
@@ -33,17 +34,7 @@ export const BulkPreview = ({ deed, filter, count, first }: BulkPreviewProps) =>
           <CountSentence deed={deed} counted={count.data} />
         )}
       </p>
-      {timers.length > 0 && (
-        // The list scrolls, so the keyboard must reach it.
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: the browser scrolls only what has the focus.
-        <section className="bulk-first" aria-label={`The first ${timers.length}`} tabIndex={0}>
-          <ul>
-            {timers.map((timer) => (
-              <PreviewRow key={`${timer.namespace} ${timer.timerId} ${timer.fireId}`} timer={timer} />
-            ))}
-          </ul>
-        </section>
-      )}
+      {timers.length > 0 && <PreviewRows timers={timers} />}
       {count.data !== undefined && count.data.count > timers.length && timers.length > 0 && (
         <p className="muted figures">
           {timers.length < previewRows ? "Some" : `The first ${previewRows}`} of {countText(count.data)}.
@@ -72,6 +63,19 @@ const CountSentence = ({ deed, counted }: { readonly deed: BulkDeed; readonly co
     </>
   )
 }
+
+/** Timers that something will happen to, by name. */
+export const PreviewRows = ({ timers }: { readonly timers: ReadonlyArray<Timer> }) => (
+  // The list scrolls, so the keyboard must reach it.
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: the browser scrolls only what has the focus.
+  <section className="bulk-first" aria-label={`The first ${timers.length}`} tabIndex={0}>
+    <ul>
+      {timers.map((timer) => (
+        <PreviewRow key={rowKey(timer)} timer={timer} />
+      ))}
+    </ul>
+  </section>
+)
 
 const PreviewRow = ({ timer }: { readonly timer: Timer }) => (
   <li className="bulk-row">

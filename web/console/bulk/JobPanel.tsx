@@ -1,24 +1,26 @@
 /** The job that the reader has just started, above the list that it changes. */
+import { useEffect, useRef } from "react"
 import { Button } from "../../kit/Button.tsx"
 import { Link } from "../../kit/Link.tsx"
 import { hrefOf } from "../location.ts"
 import "./bulk.css"
-import { deeds } from "./bulkJob.ts"
+import { type BulkJob, deeds } from "./bulkJob.ts"
 import { FilterWords } from "./FilterWords.tsx"
 import { JobProgress, JobState } from "./JobProgress.tsx"
 import { useAbort, useBulkJob } from "./useBulkJob.ts"
 import { useMayAct } from "./useMayAct.ts"
+import { useReplayed } from "./useReplayed.ts"
 
 export interface JobPanelProps {
   readonly jobId: string
-  /** The job has ended, and the reader wants to see the list as it is now. */
+  /** The job has just ended, so the list below is old. */
+  readonly onEnd: () => void
   readonly onClose: () => void
 }
 
-export const JobPanel = ({ jobId, onClose }: JobPanelProps) => {
+export const JobPanel = ({ jobId, onEnd, onClose }: JobPanelProps) => {
   const { data, error } = useBulkJob(jobId)
-  const abort = useAbort()
-  const mayAct = useMayAct()
+  useWhenEnded(data?.job.state, onEnd)
   const job = data?.job
   if (job === undefined) {
     return error === null ? null : (
@@ -30,11 +32,29 @@ export const JobPanel = ({ jobId, onClose }: JobPanelProps) => {
       </p>
     )
   }
+  return <JobShown job={job} onClose={onClose} />
+}
+
+/** Calls `act` once, when a job that was seen running has ended. */
+const useWhenEnded = (state: BulkJob["state"] | undefined, act: () => void): void => {
+  const wasRunning = useRef(false)
+  const current = useRef(act)
+  current.current = act
+  useEffect(() => {
+    if (wasRunning.current && state !== undefined && state !== "running") current.current()
+    wasRunning.current = state === "running"
+  }, [state])
+}
+
+const JobShown = ({ job, onClose }: { readonly job: BulkJob; readonly onClose: () => void }) => {
+  const abort = useAbort()
+  const mayAct = useMayAct()
+  const replayed = useReplayed(job).data
   const isRunning = job.state === "running"
   return (
     <section className="card job-panel" aria-label="Bulk job">
       <header className="job-panel-head">
-        <JobState state={job.state} />
+        <JobState job={job} replayed={replayed} />
         <h2>
           {deeds[job.do].verb} {deeds[job.do].noun(2)}
         </h2>
@@ -46,14 +66,10 @@ export const JobPanel = ({ jobId, onClose }: JobPanelProps) => {
               Abort
             </Button>
           )}
-          {!isRunning && (
-            <Button look="primary" onClick={onClose}>
-              Show the list as it is now
-            </Button>
-          )}
+          {!isRunning && <Button onClick={onClose}>Close</Button>}
         </span>
       </header>
-      <JobProgress job={job} />
+      <JobProgress job={job} replayed={replayed} />
     </section>
   )
 }

@@ -1,18 +1,27 @@
-/** How far a job is, and what it has done. */
-import { Badge, type Tone } from "../../kit/Badge.tsx"
-import { Progress } from "../../kit/Progress.tsx"
+/** How far a job is, what it has done, and what became of the timers that it replayed. */
+import { Badge } from "../../kit/Badge.tsx"
+import { Progress, type ProgressProps } from "../../kit/Progress.tsx"
 import { type BulkJob, deeds, handledBy, numberText, resultText } from "./bulkJob.ts"
+import { fateText, hasReplayed, type ReplayedTimers } from "./useReplayed.ts"
 
-const tones: Readonly<Record<BulkJob["state"], Tone>> = {
-  running: "accent",
-  done: "good",
-  aborted: "neutral",
-  failed: "bad",
+export interface JobOutcomeProps {
+  readonly job: BulkJob
+  /** Undefined until it is known, and for jobs that replay nothing. */
+  readonly replayed: ReplayedTimers | undefined
 }
 
-export const JobState = ({ state }: Pick<BulkJob, "state">) => <Badge tone={tones[state]}>{state}</Badge>
+const tones = { running: "accent", done: "good", aborted: "neutral", failed: "bad" } as const
 
-const barTones = { running: "accent", done: "good", aborted: "neutral", failed: "bad" } as const
+/** A replay is good only if the timers are: a job that is done may have armed timers that died again. */
+const toneOf = ({ job, replayed }: JobOutcomeProps): NonNullable<ProgressProps["tone"]> => {
+  if (job.state !== "done" || !hasReplayed(job)) return tones[job.state]
+  if (replayed === undefined || replayed.counts.pending > 0) return "neutral"
+  return replayed.counts.dead > 0 ? "warning" : "good"
+}
+
+export const JobState = (outcome: JobOutcomeProps) => (
+  <Badge tone={toneOf(outcome)}>{outcome.job.state}</Badge>
+)
 
 /** `1,200 of 12,431`. A capped count is a lower bound, and a job may meet fewer timers than were counted. */
 export const progressText = (job: BulkJob): string =>
@@ -20,19 +29,23 @@ export const progressText = (job: BulkJob): string =>
     ? resultText(job)
     : `${numberText(handledBy(job))} of ${numberText(job.expect)}${job.capped ? "+" : ""}`
 
-export const JobProgress = ({ job }: { readonly job: BulkJob }) => {
+export const JobProgress = (outcome: JobOutcomeProps) => {
+  const { job, replayed } = outcome
   const handled = handledBy(job)
   const max = Math.max(job.expect, handled)
+  const skipped = job.done.skipped ?? 0
   return (
     <div className="job-progress">
       <Progress
         label={`Progress: ${deeds[job.do].verb.toLowerCase()}`}
         value={job.state === "done" ? max : handled}
         max={max}
-        tone={barTones[job.state]}
+        tone={toneOf(outcome)}
       />
       <span className="figures">
-        {progressText(job)}
+        {job.state === "done" && replayed !== undefined
+          ? `${fateText(job, replayed)}${skipped > 0 ? `; ${numberText(skipped)} skipped` : ""}`
+          : progressText(job)}
         {job.state !== "done" && handled > 0 && <span className="muted"> ({resultText(job)})</span>}
       </span>
       {job.problem !== undefined && (

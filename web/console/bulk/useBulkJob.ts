@@ -22,6 +22,12 @@ export const useBulkJob = (jobId: string) => {
   })
 }
 
+/** A job that was just started is known to run, so the page sees when it ends. */
+export const useKnownJob = (): ((job: BulkJob) => void) => {
+  const queries = useQueryClient()
+  return (job) => queries.setQueryData<OneJob>(keyOf(job.jobId), { job })
+}
+
 export const useAbort = () => {
   const queries = useQueryClient()
   return useMutation({

@@ -5,12 +5,14 @@ import { classes } from "../../kit/classes.ts"
 import { Icon } from "../../kit/Icon.tsx"
 import { Link } from "../../kit/Link.tsx"
 import { Moment } from "../../kit/Moment.tsx"
+import { goTo } from "../../kit/places.ts"
 import { SelectBox } from "../../kit/SelectBox.tsx"
-import { useShortcuts } from "../../kit/shortcuts.ts"
+import { leaveControls, useShortcuts } from "../../kit/shortcuts.ts"
+import type { Timer } from "../api.ts"
 import { numberText } from "../bulk/bulkJob.ts"
 import { timerHref } from "../timers/timerHref.ts"
 import { rowKey } from "../timers/useTimerPages.ts"
-import { DeadRow, type RowTools } from "./DeadRow.tsx"
+import { DeadHead, DeadRow, type RowTools } from "./DeadRow.tsx"
 import type { DisposeDeed } from "./dispose.ts"
 import { type DeadGroup, errorText, reasonText } from "./groups.ts"
 
@@ -28,39 +30,67 @@ export interface DeadGroupsProps {
 }
 
 const groupsMax = 100
+const rowsInGroup = 20
+
+/** A cause, or one of the rows of the cause that is open. The keys j and k go through all of them. */
+interface Stop {
+  readonly group: DeadGroup
+  readonly timer?: Timer
+}
+
+const stopsOf = (groups: ReadonlyArray<DeadGroup>, open: string | undefined): ReadonlyArray<Stop> =>
+  groups.flatMap((group) => [
+    { group },
+    ...(group.key === open ? group.timers.slice(0, rowsInGroup).map((timer) => ({ group, timer })) : []),
+  ])
+
+const stopKey = ({ group, timer }: Stop): string => (timer === undefined ? group.key : rowKey(timer))
 
 export const DeadGroups = (props: DeadGroupsProps) => {
-  const { groups, open, tools, onOpen } = props
+  const { groups, open, tools, onOpen, onBulk, mayBulk } = props
   const shown = groups.slice(0, groupsMax)
   const largest = Math.max(1, ...shown.map(({ timers }) => timers.length))
-  const [at, setAt] = useState<number>()
-  const current = at === undefined ? undefined : shown[at]
+  const [at, setAt] = useState<string>()
+  const stops = stopsOf(shown, open)
+  const current = stops.find((stop) => stopKey(stop) === at)
   const move = (step: number) => {
-    const next = Math.max(0, Math.min(shown.length - 1, (at ?? -1) + step))
-    setAt(next)
-    document.getElementById(`group-${next}`)?.scrollIntoView({ block: "nearest" })
+    const from = current === undefined ? -1 : stops.indexOf(current)
+    const next = stops[Math.max(0, Math.min(stops.length - 1, from + step))]
+    if (next === undefined) return
+    leaveControls()
+    setAt(stopKey(next))
+  }
+  const act = (deed: DisposeDeed) => {
+    const isGroup = current !== undefined && current.timer === undefined
+    if (isGroup && tools.selection.timers.length === 0 && current.group.filter !== undefined) {
+      if (mayBulk(deed)) onBulk(deed, current.group)
+    } else tools.onKey(deed, current?.timer)
   }
   useShortcuts({
     j: () => move(1),
     k: () => move(-1),
     Enter: () => {
-      if (current !== undefined) onOpen(current.key === open ? undefined : current.key)
+      if (current?.timer !== undefined) goTo(timerHref(current.timer))
+      else if (current !== undefined) onOpen(current.group.key === open ? undefined : current.group.key)
     },
     x: () => {
-      if (current !== undefined) tools.selection.toggle(current.timers)
+      const timers = current?.timer === undefined ? (current?.group.timers ?? []) : [current.timer]
+      tools.selection.toggle(timers.filter(tools.maySelect))
     },
+    r: () => act("replay"),
+    d: () => act("discard"),
   })
   return (
     <>
       <ul className="dead-groups" aria-label="Causes">
-        {shown.map((group, index) => (
+        {shown.map((group) => (
           <li
             key={group.key}
-            id={`group-${index}`}
-            className={classes("dead-group", index === at && "row-at")}
+            ref={group.key === at ? scrolledIntoView : undefined}
+            className={classes("dead-group", group.key === at && "row-at")}
           >
             <GroupHead {...props} group={group} largest={largest} />
-            {group.key === open && <GroupRows {...props} group={group} />}
+            {group.key === open && <GroupRows {...props} group={group} at={at} />}
           </li>
         ))}
       </ul>
@@ -73,6 +103,8 @@ export const DeadGroups = (props: DeadGroupsProps) => {
   )
 }
 
+const scrolledIntoView = (element: HTMLElement | null): void => element?.scrollIntoView({ block: "nearest" })
+
 interface GroupProps extends DeadGroupsProps {
   readonly group: DeadGroup
 }
@@ -81,14 +113,14 @@ const GroupHead = (props: GroupProps & { readonly largest: number }) => {
   const { group, largest, open, tools, onOpen } = props
   const { place, reason, timers, latest } = group
   const isOpen = group.key === open
-  const gone = timers.filter(tools.isGone).length
+  const gone = timers.filter((timer) => tools.newStateOf(timer) !== undefined).length
   const name = `${place}: ${reasonText(reason)}`
   return (
     <div className="group-head">
       {timers.some(tools.maySelect) && (
         <SelectBox
           label={`Select all ${timers.length} of ${name}`}
-          rows={timers}
+          rows={timers.filter(tools.maySelect)}
           selection={tools.selection}
         />
       )}
@@ -128,8 +160,9 @@ const GroupHead = (props: GroupProps & { readonly largest: number }) => {
   )
 }
 
-const GroupActions = ({ group, onNarrow, onBulk, mayBulk }: GroupProps) => {
+const GroupActions = ({ group, tools, onNarrow, onBulk, mayBulk }: GroupProps) => {
   if (group.filter === undefined) return null
+  const isGone = group.timers.every((timer) => tools.newStateOf(timer) !== undefined)
   const name = `${group.place}, ${reasonText(group.reason)}`
   return (
     <span className="group-actions">
@@ -142,7 +175,12 @@ const GroupActions = ({ group, onNarrow, onBulk, mayBulk }: GroupProps) => {
         Only this
       </Button>
       {mayBulk("replay") && (
-        <Button icon="replay" aria-label={`Replay all: ${name}`} onClick={() => onBulk("replay", group)}>
+        <Button
+          icon="replay"
+          aria-label={`Replay all: ${name}`}
+          disabled={isGone}
+          onClick={() => onBulk("replay", group)}
+        >
           Replay
         </Button>
       )}
@@ -151,6 +189,7 @@ const GroupActions = ({ group, onNarrow, onBulk, mayBulk }: GroupProps) => {
           look="quiet"
           icon="trash"
           label={`Discard all: ${name}`}
+          disabled={isGone}
           onClick={() => onBulk("discard", group)}
         />
       )}
@@ -158,23 +197,26 @@ const GroupActions = ({ group, onNarrow, onBulk, mayBulk }: GroupProps) => {
   )
 }
 
-const rowsInGroup = 20
-
-const GroupRows = ({ group, tools, onNarrow }: GroupProps) => {
+const GroupRows = ({ group, tools, onNarrow, at }: GroupProps & { readonly at: string | undefined }) => {
   const { timers, filter, place } = group
   const shown = timers.slice(0, rowsInGroup)
   return (
     <div className="group-rows">
       <div role="table" aria-label={`Dead letters of ${place}`}>
         <div role="rowgroup">
+          <DeadHead timers={shown} tools={tools} label={`Select the rows of ${place}`} />
+        </div>
+        <div role="rowgroup">
           {shown.map((timer) => (
             <div
               key={rowKey(timer)}
+              ref={rowKey(timer) === at ? scrolledIntoView : undefined}
               role="row"
               className={classes(
                 "dead-row",
+                rowKey(timer) === at && "row-at",
                 tools.selection.has(timer) && "dead-selected",
-                tools.isGone(timer) && "row-gone",
+                tools.newStateOf(timer) !== undefined && "row-gone",
               )}
             >
               <DeadRow timer={timer} tools={tools} />

@@ -9,6 +9,7 @@ import type { Timer } from "../api.ts"
 import { BulkDialog } from "../bulk/BulkDialog.tsx"
 import { deeds, numberText } from "../bulk/bulkJob.ts"
 import { JobPanel } from "../bulk/JobPanel.tsx"
+import { useKnownJob } from "../bulk/useBulkJob.ts"
 import { useMayAct } from "../bulk/useMayAct.ts"
 import { usePlace } from "../location.ts"
 import type { SearchRequest, Word } from "../timers/search.ts"
@@ -37,7 +38,11 @@ type Question =
 export const DeadLetters = ({ request, words, view, total, isFiltered }: DeadLettersProps) => {
   const { parameters } = usePlace()
   const dead = useDeadLetters(request)
-  const selection = useSelection(dead.timers, rowKey)
+  const selection = useSelection(
+    dead.timers.filter((timer) => !dead.isHandled(timer)),
+    rowKey,
+  )
+  const knowJob = useKnownJob()
   const [question, setQuestion] = useState<Question>()
   const may = useMay()
   const mayAct = useMayAct()
@@ -45,42 +50,39 @@ export const DeadLetters = ({ request, words, view, total, isFiltered }: DeadLet
   const jobId = parameters.get("job") ?? undefined
 
   const tellOutcomes = (deed: DisposeDeed, outcomes: Outcomes) => {
-    const gone = [...outcomes].filter(([, outcome]) => outcome !== "skipped").map(([timer]) => timer)
-    dead.leave(gone)
+    const left = [...outcomes].filter(([, outcome]) => outcome !== "skipped")
+    dead.markHandled(new Map(left.map(([timer, outcome]) => [timer, outcomeWords[deed][outcome]])))
     toast(outcomeText(deed, outcomes))
-  }
-  const replayOne = async (timer: Timer) => {
-    try {
-      const outcome = await dispose("replay", timer, dead.timers, request)
-      tellOutcomes("replay", new Map([[timer, outcome]]))
-    } catch (error) {
-      toast(error instanceof Error ? error.message : String(error), true)
-    }
   }
   const act = (deed: DisposeDeed) => {
     if (!may(deeds[deed].action) || selection.rows.length === 0) return
     if (selection.isEverything) setQuestion({ kind: "filter", deed, request })
     else setQuestion({ kind: "rows", deed, timers: selection.rows })
   }
-  useShortcuts({ Escape: selection.clear, r: () => act("replay"), d: () => act("discard") })
-  const mayRow: RowTools["may"] = (deed, timer) => may(deeds[deed].action, timer.namespace)
+  useShortcuts({ Escape: selection.clear })
+  const mayRow: RowTools["may"] = (deed, timer) =>
+    !dead.isHandled(timer) && may(deeds[deed].action, timer.namespace)
   const tools: RowTools = {
     selection,
     may: mayRow,
     maySelect: (timer) => mayRow("replay", timer) || mayRow("discard", timer),
-    onDispose: (deed, timer) => {
-      if (deed === "replay") void replayOne(timer)
-      else setQuestion({ kind: "rows", deed, timers: [timer] })
+    onDispose: (deed, timer) => setQuestion({ kind: "rows", deed, timers: [timer] }),
+    newStateOf: dead.newStateOf,
+    onKey: (deed, timer) => {
+      if (selection.timers.length > 0) act(deed)
+      else if (timer === undefined) toast("Select a row first (x).")
+      else if (mayRow(deed, timer)) setQuestion({ kind: "rows", deed, timers: [timer] })
     },
-    isGone: dead.fresh.isGone,
-  }
-  const closeJob = () => {
-    changeParameters({ job: undefined })
-    void dead.refresh()
   }
   return (
     <>
-      {jobId !== undefined && <JobPanel jobId={jobId} onClose={closeJob} />}
+      {jobId !== undefined && (
+        <JobPanel
+          jobId={jobId}
+          onEnd={() => void dead.refresh()}
+          onClose={() => changeParameters({ job: undefined })}
+        />
+      )}
       <section className="card dead-card" aria-label="Dead letters">
         <DeadList
           {...{ dead, tools, words, view, total, isFiltered, mayBulk }}
@@ -105,6 +107,7 @@ export const DeadLetters = ({ request, words, view, total, isFiltered }: DeadLet
           onStarted={(job) => {
             setQuestion(undefined)
             selection.clear()
+            knowJob(job)
             changeParameters({ job: job.jobId })
             scrollTo(0, 0)
           }}
@@ -128,7 +131,7 @@ export const DeadLetters = ({ request, words, view, total, isFiltered }: DeadLet
 
 const outcomeWords = {
   replay: {
-    done: "replayed",
+    done: "replayed; due now",
     skipped: "skipped, because a timer with the same id is pending",
     gone: "no longer there",
   },
@@ -141,7 +144,7 @@ const outcomeText = (deed: DisposeDeed, outcomes: Outcomes): string => {
     const count = [...outcomes.values()].filter((value) => value === outcome).length
     return count === 0 ? [] : [`${numberText(count)} ${outcomeWords[deed][outcome]}`]
   })
-  if (outcomes.size !== 1 || only === undefined) return `${parts.join("; ")}.`
+  if (outcomes.size !== 1 || only === undefined) return `${parts.join(". ")}.`
   const outcome = outcomes.get(only) ?? "gone"
   return `${only.namespace} / ${only.timerId}: ${outcomeWords[deed][outcome]}.`
 }

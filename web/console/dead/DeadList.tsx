@@ -148,6 +148,11 @@ const ListSummary = ({ dead, view, total, causes }: DeadListProps & { readonly c
   return (
     <p className="figures muted list-summary" role="status">
       {!isCut && shown}
+      {dead.handledCount > 0 && (
+        <Button isSmall onClick={() => void dead.refresh()}>
+          Show the list as it is now
+        </Button>
+      )}
       {isCut && view === "groups" && `${shown} among `}
       {isCut && list.hasNextPage && `${numberText(timers.length)}${of}${seen} so far.`}
       {isCut &&

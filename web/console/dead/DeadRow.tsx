@@ -16,7 +16,10 @@ export interface RowTools {
   /** Whether the reader may do anything with it. */
   readonly maySelect: (timer: Timer) => boolean
   readonly onDispose: (deed: DisposeDeed, timer: Timer) => void
-  readonly isGone: (timer: Timer) => boolean
+  /** What the row is now, if it is no longer a dead letter. */
+  readonly newStateOf: (timer: Timer) => string | undefined
+  /** The keys `r` and `d`: for what is selected, or else for the row that the reader has reached. */
+  readonly onKey: (deed: DisposeDeed, timer: Timer | undefined) => void
 }
 
 export interface DeadRowProps {
@@ -27,10 +30,10 @@ export interface DeadRowProps {
 const nameOf = ({ namespace, timerId }: Timer): string => `${namespace} / ${timerId}`
 
 export const DeadRow = ({ timer, tools }: DeadRowProps) => {
-  const { selection, may, maySelect, onDispose, isGone } = tools
+  const { selection, may, maySelect, onDispose, newStateOf } = tools
   const error = errorText(timer)
   const reason = reasonText(timer.reason)
-  const gone = isGone(timer)
+  const newState = newStateOf(timer)
   return (
     <>
       <span role="cell" className="dead-select">
@@ -50,9 +53,9 @@ export const DeadRow = ({ timer, tools }: DeadRowProps) => {
         ))}
       </span>
       <span role="cell" className="dead-why" title={error === undefined ? reason : `${error} · ${reason}`}>
-        {gone && <span className="badge">no longer here</span>}
-        {!gone && error}
-        {!gone && (
+        {newState !== undefined && <span className="badge">{newState}</span>}
+        {newState === undefined && error}
+        {newState === undefined && (
           <span className={error === undefined ? undefined : "muted"}>
             {error === undefined ? reason : ` · ${reason}`}
           </span>
@@ -89,19 +92,20 @@ export const DeadRow = ({ timer, tools }: DeadRowProps) => {
   )
 }
 
-/** The names of the columns, above the rows. */
-export const DeadHead = ({
-  timers,
-  tools,
-}: {
+export interface DeadHeadProps {
   readonly timers: ReadonlyArray<Timer>
   readonly tools: RowTools
-}) => (
+  /** What its box selects. */
+  readonly label: string
+}
+
+/** The names of the columns, above the rows. */
+export const DeadHead = ({ timers, tools, label }: DeadHeadProps) => (
   <div className="dead-row dead-head" role="row">
     <span role="columnheader" className="dead-select">
       {timers.some(tools.maySelect) && (
         <>
-          <SelectBox label="Select all rows" rows={timers} selection={tools.selection} />
+          <SelectBox label={label} rows={timers.filter(tools.maySelect)} selection={tools.selection} />
           <span className="dead-select-all" aria-hidden="true">
             Select all
           </span>

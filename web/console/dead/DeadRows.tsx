@@ -16,13 +16,15 @@ const rowTerms = { heights: { wide: 44, narrow: 88 }, keyOf: rowKey, hrefOf: tim
 export const DeadRows = ({ timers, tools }: DeadRowsProps) => {
   const { list, at, height, visible, offset } = useRowWindow(timers, rowTerms, (current) => ({
     x: () => {
-      if (current !== undefined) tools.selection.toggle([current])
+      if (current !== undefined && tools.maySelect(current)) tools.selection.toggle([current])
     },
+    r: () => tools.onKey("replay", current),
+    d: () => tools.onKey("discard", current),
   }))
   return (
     <div className="dead-rows" role="table" aria-label="Dead letters" aria-rowcount={timers.length + 1}>
       <div role="rowgroup">
-        <DeadHead timers={timers} tools={tools} />
+        <DeadHead timers={timers} tools={tools} label="Select all rows" />
       </div>
       <div ref={list} className="rows-body" role="rowgroup" style={{ height }}>
         {visible.map(({ index, key, start, size }) => {
@@ -38,7 +40,7 @@ export const DeadRows = ({ timers, tools }: DeadRowsProps) => {
                 "dead-row-placed",
                 index === at && "row-at",
                 tools.selection.has(timer) && "dead-selected",
-                tools.isGone(timer) && "row-gone",
+                tools.newStateOf(timer) !== undefined && "row-gone",
               )}
               style={{ height: size, transform: `translateY(${start - offset}px)` }}
             >

@@ -1,12 +1,14 @@
 /** Asks before the selected dead letters are replayed or discarded, and shows how far it is. */
 import { type FormEvent, useEffect, useId, useRef, useState } from "react"
 import { Button } from "../../kit/Button.tsx"
-import { Dialog } from "../../kit/Dialog.tsx"
+import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { Progress } from "../../kit/Progress.tsx"
 import type { Timer } from "../api.ts"
+import { PreviewRows } from "../bulk/BulkPreview.tsx"
+import "../bulk/bulk.css"
 import { deedCount, deeds, numberText } from "../bulk/bulkJob.ts"
 import { CountConfirmation, isConfirmed, needsConfirmation } from "../bulk/CountConfirmation.tsx"
-import { rowKey } from "../timers/useTimerPages.ts"
+import { previewRows } from "../bulk/usePreview.ts"
 import type { DisposeDeed, Disposed } from "./dispose.ts"
 
 export interface DisposeDialogProps {
@@ -20,11 +22,9 @@ export interface DisposeDialogProps {
 
 export type Outcomes = ReadonlyMap<Timer, Disposed>
 
-const namesShown = 5
-
 export const DisposeDialog = ({ deed, timers, dispose, onClose, onEnd }: DisposeDialogProps) => {
   const form = useId()
-  const { verb, meaning, isFinal } = deeds[deed]
+  const { verb, noun, meaning, isFinal } = deeds[deed]
   const [typed, setTyped] = useState("")
   const [done, setDone] = useState<number>()
   const [error, setError] = useState<string>()
@@ -68,26 +68,28 @@ export const DisposeDialog = ({ deed, timers, dispose, onClose, onEnd }: Dispose
     <Dialog
       title={`${verb} ${deedCount(deed, timers.length)}`}
       onClose={close}
+      isWide
       actions={
         <>
-          <Button onClick={close}>{isRunning ? "Stop" : "Back"}</Button>
+          {isRunning ? <Button onClick={close}>Stop</Button> : <CloseButton onClick={close} />}
           <Button type="submit" form={form} look={isFinal ? "danger" : "primary"} disabled={isRunning}>
             {verb}
           </Button>
         </>
       }
     >
-      <ul className="dispose-names">
-        {timers.slice(0, namesShown).map((timer) => (
-          <li key={rowKey(timer)}>
-            <span className="muted">{timer.namespace} / </span>
-            {timer.timerId}
-          </li>
-        ))}
-        {timers.length > namesShown && (
-          <li className="muted figures">and {numberText(timers.length - namesShown)} more</li>
+      <section aria-label="Preview" className="bulk-preview">
+        <p className="bulk-count figures">
+          <strong>{numberText(timers.length)}</strong> {noun(timers.length)}
+          {timers.length === 1 ? "." : " that you have selected."}
+        </p>
+        <PreviewRows timers={timers.slice(0, previewRows)} />
+        {timers.length > previewRows && (
+          <p className="muted figures">
+            The first {previewRows} of {numberText(timers.length)}.
+          </p>
         )}
-      </ul>
+      </section>
       <p>{meaning}</p>
       <form ref={body} id={form} onSubmit={submit} noValidate>
         {mustConfirm && (

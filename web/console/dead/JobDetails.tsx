@@ -8,6 +8,7 @@ import { type BulkJob, deeds, handledBy, listOf, numberText, resultText } from "
 import { FilterWords } from "../bulk/FilterWords.tsx"
 import { JobProgress, JobState } from "../bulk/JobProgress.tsx"
 import { useBulkJob } from "../bulk/useBulkJob.ts"
+import { useReplayed } from "../bulk/useReplayed.ts"
 import { hrefOf } from "../location.ts"
 import { AbortButton } from "./JobList.tsx"
 import { JobProblem } from "./JobProblem.tsx"
@@ -41,11 +42,12 @@ export const JobDetails = ({ jobId }: { readonly jobId: string }) => {
 
 const JobFacts = ({ job }: { readonly job: BulkJob }) => {
   const list = listOf(job)
+  const replayed = useReplayed(job).data
   return (
     <div className="card-body job-facts">
       <div className="job-facts-progress">
-        <JobState state={job.state} />
-        <JobProgress job={job} />
+        <JobState job={job} replayed={replayed} />
+        <JobProgress job={job} replayed={replayed} />
       </div>
       <dl className="facts">
         <dt>Filter</dt>

@@ -7,6 +7,7 @@ import { FilterWords } from "../bulk/FilterWords.tsx"
 import { JobProgress, JobState } from "../bulk/JobProgress.tsx"
 import { useAbort } from "../bulk/useBulkJob.ts"
 import { useMayAct } from "../bulk/useMayAct.ts"
+import { hasReplayed, useReplayed } from "../bulk/useReplayed.ts"
 import { hrefOf } from "../location.ts"
 import { FreshButton } from "./FreshButton.tsx"
 import { JobProblem } from "./JobProblem.tsx"
@@ -59,33 +60,45 @@ const NoJobs = () => (
   </Screen>
 )
 
-const JobTable = ({ jobs }: { readonly jobs: ReadonlyArray<BulkJob> }) => (
-  <table className="table jobs">
-    <thead>
-      <tr>
-        <th scope="col">State</th>
-        <th scope="col">Job</th>
-        <th scope="col">Progress and result</th>
-        <th scope="col">Started and finished</th>
-        <th scope="col">
-          <span className="visually-hidden">Actions</span>
-        </th>
-      </tr>
-    </thead>
-    <tbody>
-      {jobs.map((job) => (
-        <JobRow key={job.jobId} job={job} />
-      ))}
-    </tbody>
-  </table>
-)
+/** For so many jobs the list reads what became of their timers. For the others it is on their pages. */
+const recentMax = 5
 
-const JobRow = ({ job }: { readonly job: BulkJob }) => {
+const JobTable = ({ jobs }: { readonly jobs: ReadonlyArray<BulkJob> }) => {
+  const recent = jobs.filter(hasReplayed).slice(0, recentMax)
+  return (
+    <table className="table jobs">
+      <thead>
+        <tr>
+          <th scope="col">State</th>
+          <th scope="col">Job</th>
+          <th scope="col">Progress and result</th>
+          <th scope="col">Started and finished</th>
+          <th scope="col">
+            <span className="visually-hidden">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {jobs.map((job) => (
+          <JobRow key={job.jobId} job={job} isRecent={recent.includes(job)} />
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+interface JobRowProps {
+  readonly job: BulkJob
+  readonly isRecent: boolean
+}
+
+const JobRow = ({ job, isRecent }: JobRowProps) => {
   const { verb, noun } = deeds[job.do]
+  const replayed = useReplayed(job, isRecent).data
   return (
     <tr>
       <td className="job-state">
-        <JobState state={job.state} />
+        <JobState job={job} replayed={replayed} />
       </td>
       <td className="job-what">
         <div className="job-words">
@@ -97,8 +110,8 @@ const JobRow = ({ job }: { readonly job: BulkJob }) => {
         </div>
       </td>
       <td className="job-bar">
-        <JobProgress job={job} />
-        {(job.done.replayed ?? 0) > 0 && (
+        <JobProgress job={job} replayed={replayed} />
+        {hasReplayed(job) && (
           <Link href={hrefOf("jobs", { id: job.jobId })} className="job-since">
             What became of them
           </Link>

@@ -6,10 +6,19 @@ import { Loading } from "../../kit/Screen.tsx"
 import { Switch } from "../../kit/Switch.tsx"
 import type { Timer } from "../api.ts"
 import { type BulkJob, numberText } from "../bulk/bulkJob.ts"
+import {
+  type Fate,
+  fateOf,
+  fates,
+  fateText,
+  hasReplayed,
+  type ReplayedTimers,
+  replayedMax,
+  useReplayed,
+} from "../bulk/useReplayed.ts"
 import { StateBadge } from "../timers/StateBadge.tsx"
 import { timerHref } from "../timers/timerHref.ts"
 import { rowKey } from "../timers/useTimerPages.ts"
-import { type Fate, fateOf, fates, type ReplayedTimers, replayedMax, useReplayed } from "./useReplayed.ts"
 
 const rowsShown = 100
 
@@ -22,7 +31,7 @@ const labels: Readonly<Record<Fate, string>> = {
 
 /** Nothing for other jobs, and for a job that has replayed nothing. */
 export const Replayed = ({ job }: { readonly job: BulkJob }) =>
-  job.do === "replay" && (job.done.replayed ?? 0) > 0 ? <ReplayedCard job={job} /> : null
+  hasReplayed(job) ? <ReplayedCard job={job} /> : null
 
 const ReplayedCard = ({ job }: { readonly job: BulkJob }) => {
   const { data, error } = useReplayed(job)
@@ -32,7 +41,7 @@ const ReplayedCard = ({ job }: { readonly job: BulkJob }) => {
         <h2 id="replayed-title">What became of the replayed timers</h2>
       </header>
       {data !== undefined ? (
-        <Fates replayed={data} />
+        <Fates job={job} replayed={data} />
       ) : error === null ? (
         <Loading rows={3} />
       ) : (
@@ -42,7 +51,12 @@ const ReplayedCard = ({ job }: { readonly job: BulkJob }) => {
   )
 }
 
-const Fates = ({ replayed }: { readonly replayed: ReplayedTimers }) => {
+interface FatesProps {
+  readonly job: BulkJob
+  readonly replayed: ReplayedTimers
+}
+
+const Fates = ({ job, replayed }: FatesProps) => {
   const [chosen, setChosen] = useState<Fate | "all">("all")
   const { timers, counts } = replayed
   const shown = timers.filter((timer) => chosen === "all" || fateOf(timer) === chosen)
@@ -54,7 +68,7 @@ const Fates = ({ replayed }: { readonly replayed: ReplayedTimers }) => {
   return (
     <>
       <div className="card-body replayed-head">
-        <p className="figures">{fateText(replayed)}</p>
+        <p className="figures">{fateText(job, replayed)}.</p>
         {options.length > 1 && (
           <Switch
             label="State"
@@ -76,28 +90,6 @@ const Fates = ({ replayed }: { readonly replayed: ReplayedTimers }) => {
 }
 
 const cutText = `The page reads at most ${numberText(replayedMax)} timers of each state, and delivered ones only if the filter names a namespace. So timers may be missing here.`
-
-/** `4 delivered, 1 pending, 1 dead again.` */
-export const fateText = ({ counts, ended, isCut }: ReplayedTimers): string => {
-  const { delivered, pending, dead, cancelled } = counts
-  const [least, parts] =
-    isCut && ended !== undefined
-      ? ["", [`${numberText(ended)} delivered or cancelled`]]
-      : [
-          isCut ? "At least " : "",
-          [
-            `${numberText(delivered)} delivered`,
-            ...(cancelled > 0 ? [`${numberText(cancelled)} cancelled`] : []),
-          ],
-        ]
-  const other = isCut || ended === undefined ? 0 : ended - delivered - cancelled
-  return `${least}${[
-    ...parts,
-    `${numberText(pending)} pending`,
-    `${numberText(dead)} dead again`,
-    ...(other > 0 ? [`${numberText(other)} changed since, or no longer in the history`] : []),
-  ].join(", ")}.`
-}
 
 const ReplayedRows = ({ timers }: { readonly timers: ReadonlyArray<Timer> }) => (
   <div className="table-scroll">

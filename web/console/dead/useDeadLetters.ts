@@ -1,6 +1,6 @@
 /** The dead letters that match a search, up to a limit: groups need all of them at once, so they are all read. */
 import { useQueryClient } from "@tanstack/react-query"
-import { useEffect, useMemo, useState } from "react"
+import { useEffect, useState } from "react"
 import type { Timer } from "../api.ts"
 import type { SearchRequest } from "../timers/search.ts"
 import { rowKey, useTimerPages } from "../timers/useTimerPages.ts"
@@ -17,28 +17,34 @@ export const useDeadLetters = (request: SearchRequest) => {
   const pages = useTimerPages(request, true, limits)
   const { list } = pages
   const [pagesAllowed, setPagesAllowed] = useState(pagesAtOnce)
-  const [handled, setHandled] = useState<ReadonlySet<string>>(new Set())
+  const [handled, setHandled] = useState<ReadonlyMap<string, string>>(new Map())
   const read = list.data?.pages.length ?? 0
   const goesOn = list.hasNextPage && !list.isError && read < pagesAllowed
   useEffect(() => {
     if (goesOn && !list.isFetching) void list.fetchNextPage()
   }, [goesOn, list.isFetching, list.fetchNextPage])
-  const timers = useMemo(
-    () => pages.timers.filter((timer) => !handled.has(rowKey(timer))),
-    [pages.timers, handled],
-  )
   return {
     ...pages,
-    timers,
     /** Still reading, so groups are not complete. */
     isReading: list.isPending || goesOn,
     readOn: () => setPagesAllowed(read + pagesAtOnce),
-    /** These are no longer dead letters. They leave the list at once. A timer that dies again is another row. */
-    leave: (gone: ReadonlyArray<Timer>) => {
-      setHandled((before) => new Set([...before, ...gone.map(rowKey)]))
+    /**
+     * What the reader did with these, in a word. They are no longer dead letters, but their rows stay until the list is
+     * read again, so that no other row moves under the pointer. A timer that dies again is another row.
+     */
+    markHandled: (done: ReadonlyMap<Timer, string>) => {
+      setHandled(
+        (before) => new Map([...before, ...[...done].map(([timer, word]) => [rowKey(timer), word] as const)]),
+      )
       void queries.invalidateQueries({ queryKey: ["count"] })
     },
+    handledCount: handled.size,
+    isHandled: (timer: Timer): boolean => handled.has(rowKey(timer)),
+    /** What the row is now, if it is no longer a dead letter. */
+    newStateOf: (timer: Timer): string | undefined =>
+      handled.get(rowKey(timer)) ?? (pages.fresh.isGone(timer) ? "no longer here" : undefined),
     refresh: async () => {
+      setHandled(new Map())
       void queries.invalidateQueries({ queryKey: ["count"] })
       await pages.refresh()
     },

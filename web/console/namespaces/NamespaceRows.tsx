@@ -7,7 +7,7 @@ import { Menu } from "../../kit/Menu.tsx"
 import { Moment } from "../../kit/Moment.tsx"
 import { goTo } from "../../kit/places.ts"
 import { useMay } from "../../kit/self.ts"
-import { useShortcuts } from "../../kit/shortcuts.ts"
+import { leaveControls, useShortcuts } from "../../kit/shortcuts.ts"
 import type { NamespaceView } from "../api.ts"
 import { deadLettersHref, namespaceHref, timersHref } from "./hrefs.ts"
 import { PauseNamespace } from "./PauseNamespace.tsx"
@@ -18,6 +18,7 @@ export const NamespaceRows = ({ views }: { readonly views: ReadonlyArray<Namespa
   const [pausing, setPausing] = useState<NamespaceView>()
   const move = (step: number) => {
     const next = Math.max(0, Math.min(views.length - 1, (at ?? -1) + step))
+    leaveControls()
     setAt(next)
     document.getElementById(rowId(next))?.scrollIntoView({ block: "nearest" })
   }
