@@ -7,7 +7,7 @@ import { useNow } from "../kit/now.ts"
 import { Segments } from "../kit/Segments.tsx"
 import { TimeFields } from "../kit/TimeFields.tsx"
 import { durationText, longText, offsetText, relativeText } from "../kit/times.ts"
-import { useZone } from "../kit/zone.ts"
+import { useFormZone } from "../kit/zone.ts"
 
 export interface DueDraft {
   readonly when: "now" | "in" | "at"
@@ -26,8 +26,8 @@ export interface DueFieldProps {
 const delays = ["30s", "5m", "1h", "1d"] as const
 
 export const DueField = ({ due, errorAt, onChange }: DueFieldProps) => {
-  const pageZone = useZone()
-  const zone = due.zone ?? pageZone
+  const formZone = useFormZone()
+  const zone = due.zone ?? formZone
   return (
     <div className="due-field">
       <Segments

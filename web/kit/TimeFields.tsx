@@ -7,6 +7,7 @@ import { Segments } from "./Segments.tsx"
 import { clockText, dayText, type LocalTime, offsetText, readLocalTime } from "./times.ts"
 import { whenChoices } from "./whenChoices.ts"
 import { ZoneField } from "./ZoneField.tsx"
+import { formZoneSetting } from "./zone.ts"
 
 interface Typed {
   readonly day: string
@@ -33,8 +34,10 @@ export interface TimeFieldsProps {
 }
 
 export const TimeFields = ({ atMs, zone, error, what, onChange }: TimeFieldsProps) => {
-  // A time that the reader has typed stays as it is when the reader chooses its zone. Other times keep their instant.
+  // A time of day that the reader has given stays as it is when the reader chooses its zone. Other times keep their
+  // instant. The fields say which of the two happened.
   const [isTyped, setIsTyped] = useState(false)
+  const [isZoneNew, setZoneNew] = useState(false)
   const [typed, setTyped] = useState<Typed>(() =>
     atMs === undefined ? { day: "", clock: "", atMs, zone } : typedOf(atMs, zone),
   )
@@ -48,15 +51,19 @@ export const TimeFields = ({ atMs, zone, error, what, onChange }: TimeFieldsProp
     const atMs = readLocalTime(zone, next.day, next.clock.trim())?.atMs
     setTyped({ ...next, atMs })
     setIsTyped(true)
+    setZoneNew(false)
     onChange({ atMs })
   }
-  const choose = (next: number) => {
-    setIsTyped(false)
+  const choose = (next: number, isTimeOfDay = true) => {
+    setIsTyped(isTimeOfDay)
+    setZoneNew(false)
     onChange({ atMs: next })
   }
   const chooseZone = (next: string) => {
     const nextMs = isTyped ? readLocalTime(next, typed.day, typed.clock.trim())?.atMs : atMs
     if (isTyped) setTyped({ ...typed, atMs: nextMs, zone: next })
+    setZoneNew(next !== zone)
+    formZoneSetting.set(next)
     onChange({ zone: next, atMs: nextMs })
   }
   const isUnreadable = typed.day !== "" && typed.clock !== "" && local === undefined
@@ -76,7 +83,7 @@ export const TimeFields = ({ atMs, zone, error, what, onChange }: TimeFieldsProp
         </Field>
         <Field
           label="Time"
-          error={isUnreadable ? "must be a time of day, such as 9:00 or 09:00:00.250" : error}
+          error={isUnreadable ? "must be a time of day, such as 9:00, 0930 or 09:00:00.250" : error}
         >
           {(attributes) => (
             <input
@@ -92,12 +99,19 @@ export const TimeFields = ({ atMs, zone, error, what, onChange }: TimeFieldsProp
         <ZoneField zone={zone} onChange={chooseZone} />
       </div>
       <div className="quick">
-        {whenChoices(atMs, nowMs(), zone).map(({ label, atMs: chosen }) => (
-          <Button key={label} isSmall onClick={() => choose(chosen)}>
+        {whenChoices(atMs, nowMs(), zone).map(({ label, atMs: chosen, isTimeOfDay }) => (
+          <Button key={label} isSmall onClick={() => choose(chosen, isTimeOfDay)}>
             {label}
           </Button>
         ))}
       </div>
+      {isZoneNew && atMs !== undefined && (
+        <p className="note" role="status">
+          {isTyped
+            ? `The time is still ${typed.clock.trim()}, now in ${zone}.`
+            : `It is still the same moment. In ${zone} it is ${typed.clock.trim()}.`}
+        </p>
+      )}
       {local !== undefined && (
         <ClockChange local={local} atMs={atMs} zone={zone} what={what} onChange={choose} />
       )}

@@ -6,7 +6,7 @@ import { focusedFirst } from "./focusedFirst.ts"
 import { nowMs } from "./now.ts"
 import { useSetting } from "./Setting.ts"
 import { useShortcuts } from "./shortcuts.ts"
-import { clockText, offsetText } from "./times.ts"
+import { cityOf, clockText, offsetText } from "./times.ts"
 import { isZone, knownZones, localZone, zoneName, zoneSetting } from "./zone.ts"
 
 const shownMax = 60
@@ -23,7 +23,7 @@ export const ZonePicker = () => {
         title={`Time zone: ${zoneName(zone)} (z)`}
         onClick={() => setOpen(true)}
       >
-        {zone === "local" ? "Local" : cityOf(zone)}
+        {zone === "local" ? "Local time" : cityOf(zone)}
       </Button>
       {isOpen && (
         <ZoneDialog chosen={zone} onChoose={(next) => zoneSetting.set(next)} onClose={() => setOpen(false)} />
@@ -86,8 +86,5 @@ export const ZoneDialog = ({ chosen, onChoose, onClose }: ZoneDialogProps) => {
     </Dialog>
   )
 }
-
-/** The last part of a zone's name, because the whole has no room. */
-const cityOf = (zone: string): string => zone.slice(zone.lastIndexOf("/") + 1).replaceAll("_", " ")
 
 const labelOf = (zone: string): string => (zone === "local" ? `Local (${localZone()})` : zone)

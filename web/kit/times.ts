@@ -66,7 +66,7 @@ export const shortText = (atMs: number, nowMs: number, zone: string): string => 
   return `${date}${year === partsOf(nowMs, zone).year ? "" : ` ${year}`} ${hour}:${minute}`
 }
 
-const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+export const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
 /** The difference between the zone and UTC at this instant, in minutes. */
 export const offsetMinutes = (atMs: number, zone: string): number => {
@@ -84,6 +84,9 @@ export const offsetText = (atMs: number, zone: string): string => {
   return `${minutes < 0 ? "-" : "+"}${two(Math.floor(size / 60))}:${two(size % 60)}`
 }
 
+/** The last part of a zone's name, where the whole has no room. */
+export const cityOf = (zone: string): string => zone.slice(zone.lastIndexOf("/") + 1).replaceAll("_", " ")
+
 /** What a local time means in a zone. When clocks change, a local time may occur twice, or never. */
 export interface LocalTime {
   readonly occurs: "once" | "twice" | "never"
@@ -93,10 +96,10 @@ export interface LocalTime {
   readonly laterMs?: number
 }
 
-/** `undefined` if the texts are not a day and a time of day, such as `2026-11-17` and `9:30` or `09:30:00.250`. */
+/** `undefined` if the texts are not a day and a time of day, such as `2026-11-17` and `9`, `9:30`, `0930` or `09:30:00.250`. */
 export const readLocalTime = (zone: string, day: string, clock: string): LocalTime | undefined => {
-  const [, hour, minute, second = "00", fraction = ""] =
-    /^(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,3}))?)?$/.exec(clock) ?? []
+  const [, hour, minute = "00", second = "00", fraction = ""] =
+    /^(\d{1,2})(?::?(\d{2}))?$/.exec(clock) ?? /^(\d{1,2}):(\d{2}):(\d{2})(?:\.(\d{1,3}))?$/.exec(clock) ?? []
   if (!/^\d{4}-\d{2}-\d{2}$/.test(day) || hour === undefined) return undefined
   const wanted = Date.parse(`${day}T${hour.padStart(2, "0")}:${minute}:${second}Z`)
   if (Number.isNaN(wanted) || new Date(wanted).toISOString().slice(0, 10) !== day) return undefined

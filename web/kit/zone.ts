@@ -22,6 +22,19 @@ export const zoneName = (zone: string): string => (zone === "local" ? localZone(
 /** The IANA name of the zone in which the page shows instants. */
 export const useZone = (): string => zoneName(useSetting(zoneSetting))
 
+/** The zone in which the reader typed a time last. Empty: that of the pages. */
+export const formZoneSetting = new Setting<string>(
+  "formZone",
+  "",
+  (value): value is string => value === "" || (value !== "local" && isZone(value)),
+)
+
+/** The IANA name of the zone in which a form opens. */
+export const useFormZone = (): string => {
+  const pageZone = useZone()
+  return useSetting(formZoneSetting) || pageZone
+}
+
 /** The zones that the browser knows, and UTC, which some browsers leave out. */
 export const knownZones = (): ReadonlyArray<string> => [
   ...new Set(["UTC", localZone(), ...Intl.supportedValuesOf("timeZone")]),

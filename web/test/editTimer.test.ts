@@ -45,7 +45,7 @@ describeBrowser("the dialog that changes a timer", (browser) => {
       await openEdit(page)
       expect(await page.getByRole("button", { name: "Save", exact: true }).isDisabled()).toBe(true)
       await page.getByRole("button", { name: "+1 h" }).click()
-      await page.getByText("Changed: executeAt.").waitFor()
+      await page.getByText("Changed: the time.").waitFor()
       await save(page)
       await page.getByText("The timer is changed.").waitFor()
       expect(Object.keys(JSON.parse(sent[0] ?? ""))).toEqual([
@@ -126,11 +126,13 @@ describeBrowser("the dialog that changes a timer", (browser) => {
       await choose("UTC", "Europe/Berlin")
       expect(await time.inputValue()).toBe("10:00:00.123")
       await page.getByText("Nothing is changed.").waitFor()
+      await page.getByText("It is still the same moment. In Europe/Berlin it is 10:00:00.123.").waitFor()
       // A typed time is meant in the zone that the reader chooses.
       await page.getByLabel("Day").fill("2030-01-02")
       await time.fill("9:00")
       await choose("Europe/Berlin", "Asia/Tokyo")
       expect(await time.inputValue()).toBe("9:00")
+      await page.getByText("The time is still 9:00, now in Asia/Tokyo.").waitFor()
       await page.getByText("Wednesday, 2 January 2030, 09:00:00 Asia/Tokyo").waitFor()
       // Escape closes only the dialog that is on top.
       await page.getByRole("button", { name: "Time zone: Asia/Tokyo" }).click()
@@ -140,8 +142,12 @@ describeBrowser("the dialog that changes a timer", (browser) => {
       await page.getByText("The timer is changed.").waitFor()
       expect(JSON.parse(sent[0] ?? "").executeAt).toBe("2030-01-02T09:00:00+09:00")
       expect((await timerIn(service)).executeAt).toBe("2030-01-02T00:00:00.000Z")
-      // The zone of the page is as before.
-      await page.getByRole("button", { name: "Local", exact: true }).waitFor()
+      // The form opens in the zone that was used last. The zone of the page is as before.
+      await untilNoDialog(page)
+      await openEdit(page)
+      await page.getByRole("button", { name: "Time zone: Asia/Tokyo" }).waitFor()
+      await page.keyboard.press("Escape")
+      await page.getByRole("button", { name: "Local time", exact: true }).waitFor()
       expect(await opened.troubles()).toEqual([])
     }))
 
@@ -159,7 +165,7 @@ describeBrowser("the dialog that changes a timer", (browser) => {
         page.getByRole("row").filter({ has: page.getByRole("rowheader", { name }) })
       expect(await row("tags").innerText()).toContain('["theirs"]')
       expect(await row("payload").innerText()).toContain("1.0")
-      expect(await row("correlationId").innerText()).toContain('"mine"')
+      expect(await row("correlation id").innerText()).toContain('"mine"')
       // Nothing was overwritten.
       expect((await timerIn(service)).tags).toEqual(["theirs"])
       await page.getByRole("button", { name: "Put my changes on top" }).click()

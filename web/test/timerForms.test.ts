@@ -204,8 +204,8 @@ describe("the preview", () => {
     expect(whenChoices(undefined, now, zone).map(({ label, atMs }) => [label, isoText(atMs, zone)])).toEqual([
       ["+1 h", "2027-03-27T22:00:00+01:00"],
       ["+1 d", "2027-03-28T22:00:00+02:00"],
-      ["Tomorrow 9:00", "2027-03-28T09:00:00+02:00"],
-      ["Monday 9:00", "2027-03-29T09:00:00+02:00"],
+      ["Tomorrow 9:00 Berlin", "2027-03-28T09:00:00+02:00"],
+      ["Monday 9:00 Berlin", "2027-03-29T09:00:00+02:00"],
     ])
     // An hour later is meant from the time that is chosen.
     expect(whenChoices(now + 5_000, now, zone)[0]?.atMs).toBe(now + 5_000 + 3_600_000)

@@ -2,8 +2,9 @@
 import { Button } from "../../kit/Button.tsx"
 import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { exactText, offsetText } from "../../kit/times.ts"
-import { useZone } from "../../kit/zone.ts"
+import { useFormZone } from "../../kit/zone.ts"
 import type { Timer } from "../api.ts"
+import { memberWords } from "./memberWords.ts"
 import { membersOf, type TimerDraft } from "./TimerDraft.ts"
 
 export interface EditConflictProps {
@@ -33,8 +34,8 @@ const textMax = 400
 const labels = { before: "When you began", theirs: "Theirs, now", mine: "Yours" } as const
 
 export const EditConflict = ({ title, drafts, timer, onClose, onTop, onTheirs }: EditConflictProps) => {
-  const pageZone = useZone()
-  const zone = drafts.mine.zone ?? pageZone
+  const formZone = useFormZone()
+  const zone = drafts.mine.zone ?? formZone
   const rows = rowsOf(drafts, zone)
   const isPending = timer.finishedAt === undefined
   return (
@@ -75,7 +76,7 @@ export const EditConflict = ({ title, drafts, timer, onClose, onTop, onTheirs }:
           <tbody>
             {rows.map(({ name, before, theirs, mine }) => (
               <tr key={name}>
-                <th scope="row">{name}</th>
+                <th scope="row">{memberWords([name]).join().replace(/^the /, "")}</th>
                 <td className="muted" data-label={labels.before}>
                   {before}
                 </td>

@@ -9,7 +9,7 @@ import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { useMay } from "../../kit/self.ts"
 import { ApiProblem, call } from "../../kit/serviceCall.ts"
 import { toast } from "../../kit/toasts.tsx"
-import { useZone } from "../../kit/zone.ts"
+import { useFormZone } from "../../kit/zone.ts"
 import { getTimer, type Timer, type TimerWithPayload } from "../api.ts"
 import { type Members, requestText } from "../copyAs.ts"
 import { checkDraft, type FieldErrors, missingIn } from "./draftChecks.ts"
@@ -18,6 +18,7 @@ import { Fold } from "./Fold.tsx"
 import { errorFinder, errorsOf, type Refused, refusalText } from "./fieldErrors.ts"
 import "./new.css"
 import { longText } from "../../kit/times.ts"
+import { memberWords } from "./memberWords.ts"
 import { RefusalBanner } from "./RefusalBanner.tsx"
 import { RequestTexts } from "./RequestPanel.tsx"
 import { changedMembers, draftOf, draftOnTop, type TimerDraft } from "./TimerDraft.ts"
@@ -32,14 +33,14 @@ export interface EditTimerProps {
 }
 
 export const EditTimer = ({ timer, payloadText, onClose, onSaved }: EditTimerProps) => {
-  const pageZone = useZone()
+  const formZone = useFormZone()
   // The page behind the dialog stays live. The dialog keeps what the reader saw when it opened.
   const [base, setBase] = useState<TimerWithPayload>({ timer, payloadText })
   const [draft, setDraft] = useState(() => draftOf(timer, payloadText))
   const [theirs, setTheirs] = useState<TimerWithPayload>()
   const [isLeaving, setLeaving] = useState(false)
   const before = draftOf(base.timer, base.payloadText)
-  const changes = changedMembers(before, draft, draft.zone ?? pageZone)
+  const changes = changedMembers(before, draft, draft.zone ?? formZone)
   const saving = useSaving(base, changes, draft, { onConflict: setTheirs, onSaved, onClose })
   const leave = () => (changes.size === 0 || isLeaving ? onClose() : setLeaving(true))
   const goOn = (version: TimerWithPayload, next: TimerDraft) => {
@@ -108,7 +109,7 @@ export const EditTimer = ({ timer, payloadText, onClose, onSaved }: EditTimerPro
 }
 
 const changesText = (changes: Members): string =>
-  changes.size === 0 ? "Nothing is changed." : `Changed: ${[...changes.keys()].join(", ")}.`
+  changes.size === 0 ? "Nothing is changed." : `Changed: ${memberWords(changes.keys()).join(", ")}.`
 
 interface Saving {
   readonly save: () => void
@@ -130,8 +131,8 @@ const useSaving = (
   draft: TimerDraft,
   { onConflict, onSaved, onClose }: SavingEnds,
 ): Saving => {
-  const pageZone = useZone()
-  const zone = draft.zone ?? pageZone
+  const formZone = useFormZone()
+  const zone = draft.zone ?? formZone
   const [refused, setRefused] = useState<Refused>()
   const [isBusy, setBusy] = useState(false)
   const checks: FieldErrors = new Map([...checkDraft(draft), ...missingIn(draft), ...notRemovable(draft)])

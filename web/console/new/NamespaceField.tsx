@@ -3,8 +3,10 @@ import { useQuery } from "@tanstack/react-query"
 import { useId } from "react"
 import { Field } from "../../kit/Field.tsx"
 import { useMay, useSelf } from "../../kit/self.ts"
+import { useSettled } from "../../kit/useSettled.ts"
 import type { NamespaceView } from "../api.ts"
 import { namespaceViewsLike } from "../namespacesLike.ts"
+import { isNamespaceName } from "./draftChecks.ts"
 
 export interface NamespaceFieldProps {
   readonly namespace: string
@@ -17,15 +19,23 @@ const choicesMax = 20
 export const NamespaceField = ({ namespace, error, onChange }: NamespaceFieldProps) => {
   const listId = useId()
   const known = useKnownNamespaces(namespace.trim())
+  const name = useSettled(namespace.trim())
+  const views = useNamespaceViews(name)
+  const isNew = isNamespaceName(name) && views?.every((view) => view.namespace !== name) === true
   return (
-    <Field label="Namespace" error={error}>
+    <Field
+      label="Namespace"
+      isRequired
+      hint={isNew ? `${name} is new: the first timer creates it.` : undefined}
+      error={error}
+    >
       {(attributes) => (
         <>
           <input
             {...attributes}
             list={listId}
             value={namespace}
-            placeholder="billing"
+            placeholder="such as billing"
             spellCheck={false}
             autoComplete="off"
             onChange={({ target }) => onChange(target.value)}
@@ -46,7 +56,7 @@ const useNamespaceViews = (prefix: string): ReadonlyArray<NamespaceView> | undef
   return useQuery({
     queryKey: ["namespace-views-like", prefix],
     queryFn: ({ signal }) => namespaceViewsLike(prefix, choicesMax, signal),
-    enabled: may("namespaces.read") && /^(?:[A-Za-z0-9-][A-Za-z0-9_-]{0,99})?$/.test(prefix),
+    enabled: may("namespaces.read") && (prefix === "" || isNamespaceName(prefix)),
     retry: false,
   }).data
 }

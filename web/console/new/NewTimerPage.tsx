@@ -27,7 +27,9 @@ const NewTimerPage = () => {
         <Loading />
       ) : !may("timers.write") ? (
         <Screen kind="forbidden" title="Your key may not create timers">
-          It needs the action <code>timers.write</code>.
+          <p>
+            It needs the action <code>timers.write</code>.
+          </p>
         </Screen>
       ) : namespace !== null && timerId !== null ? (
         <CopiedTimer key={`${namespace}\0${timerId}`} namespace={namespace} timerId={timerId} />

@@ -25,7 +25,7 @@ export const PayloadField = ({ payload, error, onChange }: PayloadFieldProps) =>
         <textarea
           {...attributes}
           rows={Math.min(16, Math.max(5, payload.split("\n").length + 1))}
-          placeholder='{"invoice": 4711}'
+          placeholder='such as {"invoice": 4711}'
           value={payload}
           spellCheck={false}
           autoComplete="off"

@@ -22,12 +22,12 @@ export const WebhookFields = ({ target, at, errorAt, onChange }: WebhookFieldsPr
   const detailErrors = ["/headers", "/timeout", "/method", "/body"].some((field) => errorAt(`${at}${field}`))
   return (
     <>
-      <Field label="URL" error={errorAt(`${at}/url`)}>
+      <Field label="URL" isRequired error={errorAt(`${at}/url`)}>
         {(attributes) => (
           <input
             {...attributes}
             inputMode="url"
-            placeholder="https://example.com/hook"
+            placeholder="such as https://example.com/hook"
             value={target.url}
             spellCheck={false}
             autoComplete="off"

@@ -48,7 +48,7 @@ export const TimerFields = ({ draft, errorAt, onChange, showsContent = true }: T
             <input
               {...attributes}
               value={draft.correlationId}
-              placeholder="order-4711"
+              placeholder="such as order-4711"
               spellCheck={false}
               autoComplete="off"
               onChange={({ target }) => onChange({ correlationId: target.value })}

@@ -6,7 +6,7 @@ import { useNow } from "../../kit/now.ts"
 import { Segments } from "../../kit/Segments.tsx"
 import { TimeFields } from "../../kit/TimeFields.tsx"
 import { durationText, longText, offsetText, relativeText } from "../../kit/times.ts"
-import { useZone } from "../../kit/zone.ts"
+import { useFormZone } from "../../kit/zone.ts"
 import type { ErrorAt } from "./fieldErrors.ts"
 import type { TimerDraft } from "./TimerDraft.ts"
 
@@ -18,8 +18,8 @@ export interface WhenFieldProps extends When {
 }
 
 export const WhenField = ({ when, atMs, zone: chosen, delay, errorAt, onChange }: WhenFieldProps) => {
-  const pageZone = useZone()
-  const zone = chosen ?? pageZone
+  const formZone = useFormZone()
+  const zone = chosen ?? formZone
   return (
     <div className="form-group">
       <Segments
@@ -32,7 +32,7 @@ export const WhenField = ({ when, atMs, zone: chosen, delay, errorAt, onChange }
         onChange={(next) => onChange({ when: next })}
       />
       {when === "in" ? (
-        <Field label="Delay" hint="Such as 90s, 1h30m, 250ms or 7d." error={errorAt("/delay")}>
+        <Field label="Delay" isRequired hint="Such as 90s, 1h30m, 250ms or 7d." error={errorAt("/delay")}>
           {(attributes) => (
             <input
               {...attributes}

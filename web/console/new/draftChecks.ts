@@ -9,6 +9,9 @@ export type FieldErrors = ReadonlyMap<string, string>
 
 const durationRule = "must be a duration, such as 90s, 1h30m, 250ms or 7d"
 
+/** The rule of the service. */
+export const isNamespaceName = (text: string): boolean => /^[A-Za-z0-9-][A-Za-z0-9_-]{0,99}$/.test(text)
+
 /** What is wrong with texts that are there. Fields that are still empty are in `missingIn`. */
 export const checkDraft = (draft: TimerDraft): FieldErrors => {
   const errors = new Map<string, string>()
@@ -20,7 +23,7 @@ export const checkDraft = (draft: TimerDraft): FieldErrors => {
   check(
     "/namespace",
     draft.namespace.trim(),
-    (text) => /^[A-Za-z0-9-][A-Za-z0-9_-]{0,99}$/.test(text),
+    isNamespaceName,
     "must be 1 to 100 characters of A-Z, a-z, 0-9, _ and -, and must not begin with _",
   )
   if (draft.when === "in") duration("/delay", draft.delay)
@@ -95,7 +98,8 @@ export const whyNotJson = (text: string): string | undefined => {
 export const missingIn = (draft: TimerDraft): FieldErrors => {
   const errors = new Map<string, string>()
   if (draft.namespace.trim() === "") errors.set("/namespace", "is needed")
-  if (draft.when === "at" && draft.atMs === undefined) errors.set("/executeAt", "needs a day and a time")
+  if (draft.when === "at" && draft.atMs === undefined)
+    errors.set("/executeAt", "A day and a time are needed.")
   if (draft.when === "in" && draft.delay.trim() === "") errors.set("/delay", "is needed")
   if (draft.target.type === "webhook" && draft.target.url.trim() === "")
     errors.set("/target/url", "is needed")

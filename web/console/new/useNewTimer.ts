@@ -4,7 +4,7 @@ import { type FormEvent, type RefObject, useEffect, useRef, useState } from "rea
 import { focusFirstError } from "../../kit/focusFirstError.ts"
 import { useMay } from "../../kit/self.ts"
 import { call } from "../../kit/serviceCall.ts"
-import { useZone } from "../../kit/zone.ts"
+import { useFormZone } from "../../kit/zone.ts"
 import { type Members, requestText } from "../copyAs.ts"
 import type { Created } from "./CreateResult.tsx"
 import { checkDraft, type FieldErrors, missingIn } from "./draftChecks.ts"
@@ -38,8 +38,8 @@ export const useNewTimer = (initial: TimerDraft): NewTimerForm => {
   useEffect(() => {
     if (stops > 0) focusFirstError(form.current)
   }, [stops])
-  const pageZone = useZone()
-  const members = createMembers(draft, draft.zone ?? pageZone)
+  const formZone = useFormZone()
+  const members = createMembers(draft, draft.zone ?? formZone)
   const wrong: FieldErrors = new Map([...useNotAllowed(draft.namespace.trim()), ...checkDraft(draft)])
   const missing = missingIn(draft)
   // Empty fields are no errors before the reader wants to send them.
