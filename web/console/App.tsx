@@ -1,6 +1,7 @@
 /** The frame of all pages: navigation, the switches that hold everywhere, sign-in, and the page itself. */
 import { useQueryClient } from "@tanstack/react-query"
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react"
+import { type CappedCount, countText } from "../kit/countText.ts"
 import { LostContact } from "../kit/LostContact.tsx"
 import { Navigation } from "../kit/Navigation.tsx"
 import { NoAnswer } from "../kit/NoAnswer.tsx"
@@ -18,8 +19,10 @@ import { hrefOf, usePlace } from "./location.ts"
 import type { PageName } from "./pageNames.ts"
 import { ServiceBanner } from "./ServiceBanner.tsx"
 import { shortcuts } from "./shortcuts.ts"
+import { TimerHelp } from "./TimerHelp.tsx"
 import { timerEvents } from "./timerEvents.ts"
 import { TimersPage } from "./timers/TimersPage.tsx"
+import { deadLettersText, useDeadCount } from "./useDeadCount.ts"
 
 const TimerPage = lazy(() => import("./timer/TimerPage.tsx"))
 const NewTimerPage = lazy(() => import("./new/NewTimerPage.tsx"))
@@ -42,11 +45,19 @@ const pages: Readonly<Record<PageName, ReactNode>> = {
   keys: <KeysPage />,
 }
 
+const entriesWith = (dead: CappedCount) =>
+  entries.map((entry) =>
+    entry.page === "dead-letters"
+      ? { ...entry, count: { text: countText(dead), title: deadLettersText(dead) } }
+      : entry,
+  )
+
 export const App = () => {
   const { page } = usePlace()
   const queries = useQueryClient()
   const [needsKey, setNeedsKey] = useState(false)
   const [showsHelp, setShowsHelp] = useState(false)
+  const dead = useDeadCount()
   useEventStream(useMay()("timers.read") ? timerEvents : undefined)
   useEffect(
     () =>
@@ -60,6 +71,9 @@ export const App = () => {
     "?": () => setShowsHelp(true),
     g: () => goTo(hrefOf("timers")),
     n: () => goTo(hrefOf("new")),
+    ...Object.fromEntries(
+      entries.map(({ page: target }, at) => [String(at + 1), () => goTo(hrefOf(target))]),
+    ),
   })
   return (
     <div className="frame">
@@ -68,7 +82,7 @@ export const App = () => {
       </a>
       <Navigation
         name="Punctual"
-        entries={entries}
+        entries={dead === undefined || dead.count === 0 ? entries : entriesWith(dead)}
         page={page}
         writing="timers.write"
         onHelp={() => setShowsHelp(true)}
@@ -82,7 +96,11 @@ export const App = () => {
       <Toasts>
         <LostContact />
       </Toasts>
-      {showsHelp && <ShortcutHelp shortcuts={shortcuts} onClose={() => setShowsHelp(false)} />}
+      {showsHelp && (
+        <ShortcutHelp shortcuts={shortcuts} onClose={() => setShowsHelp(false)}>
+          <TimerHelp />
+        </ShortcutHelp>
+      )}
       {needsKey && <SignIn isAgain={queries.getQueryData(["self"]) !== undefined} />}
     </div>
   )

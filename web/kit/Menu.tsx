@@ -43,7 +43,8 @@ export const Menu = ({ items, children, ...button }: MenuProps) => {
     const menu = list.current
     if (box === undefined || menu === null) return
     const { offsetWidth: width, offsetHeight: height } = menu
-    menu.style.left = `${Math.max(8, Math.min(box.left, innerWidth - width - 8))}px`
+    // A menu that has no room to the right ends where its button ends.
+    menu.style.left = `${Math.max(8, box.left + width + 8 > innerWidth ? box.right - width : box.left)}px`
     menu.style.top = `${box.bottom + height + 4 > innerHeight && box.top > height ? box.top - height - 4 : box.bottom + 4}px`
   }
   return (

@@ -22,6 +22,8 @@ export interface NavigationEntry {
   readonly icon: IconName
   /** Pages that belong to this entry. */
   readonly also?: ReadonlyArray<string>
+  /** How many of them need attention, and in words. */
+  readonly count?: { readonly text: string; readonly title: string } | undefined
 }
 
 export interface NavigationProps {
@@ -47,15 +49,21 @@ export const Navigation = ({ name, entries, page, writing, children, onHelp }: N
       <span>{name}</span>
     </Link>
     <nav aria-label="Pages">
-      {entries.map(({ page: target, href = target, label, icon, also = [] }) => (
+      {entries.map(({ page: target, href = target, label, icon, also = [], count }) => (
         <Link
           key={target}
           href={href}
           className="nav-entry"
+          title={count?.title}
           aria-current={page === target || also.includes(page) ? "page" : undefined}
         >
           <Icon name={icon} />
           <span>{label}</span>
+          {count !== undefined && (
+            <span className="nav-count figures" aria-hidden="true">
+              {count.text}
+            </span>
+          )}
         </Link>
       ))}
     </nav>
@@ -68,7 +76,7 @@ export const Navigation = ({ name, entries, page, writing, children, onHelp }: N
         look="quiet"
         icon="help"
         aria-label="Help: keyboard shortcuts"
-        title="Keyboard shortcuts (?)"
+        title="Help (?)"
         onClick={onHelp}
       >
         <span className="side-word">Help</span>
@@ -89,12 +97,17 @@ const LiveSwitch = () => {
   return (
     <Button
       look="quiet"
-      icon={isLive ? "pause" : "play"}
+      className="live-switch"
+      icon={isLive ? "live" : "stopped"}
       aria-pressed={!isLive}
-      title={isLive ? "Stop all live updates (p)" : "Start live updates (p)"}
+      title={
+        isLive
+          ? "The page shows changes by itself. Click to stop that (p). Timers fire in any case."
+          : "The page shows no changes. Click to start updates (p). Timers fire in any case."
+      }
       onClick={flip}
     >
-      {isLive ? "Live" : "Paused"}
+      {isLive ? "Live" : "Updates stopped"}
     </Button>
   )
 }

@@ -1,9 +1,12 @@
 /** The marks of a time axis: at whole hours or days of the zone, as many as have room. */
 import type { Span } from "./Strip.tsx"
-import { clockText, offsetMinutes, partsOf } from "./times.ts"
+import { clockText, months, offsetMinutes, partsOf } from "./times.ts"
 
 const minuteMs = 60_000
 const dayMs = 86_400_000
+const weekMs = 7 * dayMs
+/** From here on the axis may cross a year. */
+const longStepMs = 28 * dayMs
 const stepsMs = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 2_880, 10_080, 40_320, 120_960].map(
   (minutes) => minutes * minuteMs,
 )
@@ -32,7 +35,9 @@ export const axisTicks = ({ fromMs, untilMs }: Span, zone: string, width: number
 }
 
 const tickText = (atMs: number, zone: string, stepMs: number): string => {
-  const { weekday, day, hour, minute } = partsOf(atMs, zone)
-  if (stepMs >= dayMs) return `${weekday} ${day}`
+  const { year, month, weekday, day, hour, minute } = partsOf(atMs, zone)
+  const name = months[Number(month) - 1]
+  if (stepMs >= longStepMs) return `${day} ${name} ${year}`
+  if (stepMs >= dayMs) return stepMs >= weekMs ? `${day} ${name}` : `${weekday} ${day} ${name}`
   return hour === "00" && minute === "00" ? `${weekday} ${day}` : clockText(atMs, zone).slice(0, 5)
 }

@@ -162,7 +162,7 @@ describeBrowser("the page Calls of the agent", (browser) => {
       await links(page).first().waitFor()
       await whenStreaming(agent)
       await page.keyboard.press("p")
-      await page.getByRole("button", { name: "Paused" }).waitFor()
+      await page.getByRole("button", { name: "Updates stopped" }).waitFor()
       await eventually("the end of the stream", async () =>
         (await agent.readers()) === 0 ? true : undefined,
       )

@@ -239,7 +239,7 @@ describeBrowser("the agent's pages", (browser) => {
       await page.keyboard.press("g")
       await page.getByRole("heading", { name: "Calls", level: 1 }).waitFor()
       await page.keyboard.press("?")
-      await page.getByRole("dialog", { name: "Keyboard" }).waitFor()
+      await page.getByRole("dialog", { name: "Help" }).waitFor()
       await page.keyboard.press("Escape")
       await page.getByRole("dialog").waitFor({ state: "detached" })
       await page.keyboard.press("z")

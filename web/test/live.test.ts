@@ -67,7 +67,7 @@ describeBrowser("live updates", (browser) => {
       await page.keyboard.press("Escape")
       await untilNoDialog(page)
       await page.getByRole("button", { name: "Live" }).click()
-      await page.getByRole("button", { name: "Paused" }).waitFor()
+      await page.getByRole("button", { name: "Updates stopped" }).waitFor()
       const asked: Array<string> = []
       page.on("request", (request) => void asked.push(request.url()))
       await service.call("update", { ...key, delay: "8h" })
@@ -77,7 +77,7 @@ describeBrowser("live updates", (browser) => {
       await page.getByRole("heading", { name: /^It is due in 4 h/ }).waitFor()
       // Only the other reader asked.
       expect(asked.filter((url) => url.endsWith("/timers/get"))).toEqual([])
-      await page.getByRole("button", { name: "Paused" }).click()
+      await page.getByRole("button", { name: "Updates stopped" }).click()
       await page.getByRole("heading", { name: /^It is due in 7 h/ }).waitFor()
     }))
 

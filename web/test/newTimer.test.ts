@@ -151,7 +151,8 @@ describeBrowser("the form for a new timer", (browser) => {
         return page.locator(`[id="${id}"]`).innerText()
       }
       await create(page)
-      await page.getByText("is needed").first().waitFor()
+      await page.getByText("The namespace is needed.").waitFor()
+      await page.getByText("The URL is needed.").waitFor()
       await untilFocused(page.getByLabel("Namespace", { exact: true }))
       await page.getByLabel("Payload").fill('{"n": }')
       expect(await errorOf("Payload")).toContain("is not JSON")
@@ -229,7 +230,7 @@ describeBrowser("the form for a new timer", (browser) => {
       await page.getByLabel("Namespace", { exact: true }).fill("bill")
       await page.locator('datalist option[value="billing"]').waitFor({ state: "attached" })
       await page.getByLabel("Namespace", { exact: true }).fill("billing")
-      await page.getByText("This namespace is paused.").waitFor()
+      await page.getByText("is paused: it accepts the timer, but the timer will wait").waitFor()
       await page.getByText("The policy of the namespace: 2 attempts. Waits: 7 m.").first().waitFor()
       expect(await opened.troubles()).toEqual([])
     }))
@@ -293,7 +294,7 @@ describeBrowser("the form for a new timer", (browser) => {
         await page.locator("summary", { hasText: "Retries" }).click()
         await page.getByRole("radio", { name: "Growing waits" }).check()
         await create(page)
-        await page.getByText("is needed").first().waitFor()
+        await page.getByText("The URL is needed.").waitFor()
         expect([view, await opened.inaccessible()]).toEqual([view, []])
         expect([view, await opened.overflowPixels()]).toEqual([view, 0])
       }

@@ -58,10 +58,13 @@ const pauseOf = async ({ post }: RunningService) => (await post("service/get", {
 describeBrowser("the status", (browser) => {
   test("shows nodes and shards by owner with their lag, also as a table", () =>
     withConsole({ about, engine: { cluster: () => state } }, async (service) => {
+      await service.post("namespaces/put", { namespace: "crm", paused: true })
       await using opened = await openConsole(browser(), service, "status")
       const { page } = opened
       await page.getByText("2 of 3").waitFor()
       await page.getByText("3 of 4").waitFor()
+      await page.getByText("Paused namespaces").waitFor()
+      await page.getByRole("link", { name: "crm" }).waitFor()
       const nodes = page.getByRole("region", { name: "Nodes" })
       await nodes.getByRole("row", { name: /^north .*live/ }).waitFor()
       await nodes.getByRole("row", { name: /^south .*leaving/ }).waitFor()

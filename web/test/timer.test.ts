@@ -64,6 +64,17 @@ describeBrowser("the page of a timer", (browser) => {
       await service.call("create", { namespace: "shop", timerId: "a", delay: "0s", callbackUrl: hook })
       await using opened = await openConsole(browser(), service, place("a"))
       await opened.page.getByRole("heading", { name: "Its namespace is paused" }).waitFor()
+      // A timer that is not due yet says it too, and so do its list and the question before it fires.
+      await service.call("create", { namespace: "shop", timerId: "later", delay: "2h", callbackUrl: hook })
+      const { page } = opened
+      await page.goto(`${service.url}/console/${place("later")}`)
+      await page.getByText("shop is paused: the timer will wait until somebody resumes it.").waitFor()
+      await page.getByRole("button", { name: "Fire now" }).click()
+      const dialog = page.getByRole("dialog")
+      await dialog.getByText("shop / later").waitFor()
+      await dialog.getByText("shop is paused: the timer will wait").waitFor()
+      await page.goto(`${service.url}/console/timers`)
+      await page.getByRole("row").filter({ hasText: "later" }).getByText("paused").waitFor()
       await opened.page.getByText("waiting", { exact: true }).waitFor()
     }))
 
@@ -102,7 +113,7 @@ describeBrowser("the page of a timer", (browser) => {
       }
       // The page must not learn of the change by itself.
       await page.getByRole("button", { name: "Live" }).press("Enter")
-      await page.getByRole("button", { name: "Paused" }).waitFor()
+      await page.getByRole("button", { name: "Updates stopped" }).waitFor()
       await openCancel()
       await service.call("update", { ...key, delay: "5h" })
       const dialog = page.getByRole("dialog")
@@ -125,7 +136,7 @@ describeBrowser("the page of a timer", (browser) => {
       await page.getByRole("heading", { name: "The receiver refused it" }).waitFor()
       await page.getByRole("button", { name: "Replay" }).click()
       await page.getByRole("dialog").getByRole("button", { name: "Replay" }).click()
-      await page.getByText("The dead letter fires again.").waitFor()
+      await page.getByText("Replayed: the timer is due now.").waitFor()
       // The timeline of the new life says how it began.
       const replayed = page.getByRole("listitem").filter({ hasText: "Replayed" })
       await replayed.getByText("It had become a dead letter.").waitFor()

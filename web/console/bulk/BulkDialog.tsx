@@ -9,6 +9,7 @@ import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { Field } from "../../kit/Field.tsx"
 import { ApiProblem, call } from "../../kit/serviceCall.ts"
 import { durationText } from "../../kit/times.ts"
+import { PausedNote } from "../PausedNote.tsx"
 import type { SearchRequest } from "../timers/search.ts"
 import { BulkPreview } from "./BulkPreview.tsx"
 import "./bulk.css"
@@ -113,6 +114,12 @@ export const BulkDialog = ({ deed, request, onClose, onStarted }: BulkDialogProp
     >
       <BulkPreview deed={deed} filter={filter} count={preview.count} first={preview.first} />
       <p>{meaning}</p>
+      {deed === "replay" && (
+        <PausedNote
+          namespaces={preview.first.data?.timers.map(({ namespace }) => namespace) ?? []}
+          meaning="replayed timers will wait"
+        />
+      )}
       <form ref={fields} id={form} className="bulk-form" onSubmit={submit} noValidate>
         <Field
           label="Reason"

@@ -31,7 +31,8 @@ const nameOf = ({ namespace, timerId }: Timer): string => `${namespace} / ${time
 
 export const DeadRow = ({ timer, tools }: DeadRowProps) => {
   const { selection, may, maySelect, onDispose, newStateOf } = tools
-  const error = errorText(timer)
+  // The words of a status have room only in the tip.
+  const error = timer.lastAttempt?.error
   const reason = reasonText(timer.reason)
   const newState = newStateOf(timer)
   return (
@@ -52,7 +53,11 @@ export const DeadRow = ({ timer, tools }: DeadRowProps) => {
           </span>
         ))}
       </span>
-      <span role="cell" className="dead-why" title={error === undefined ? reason : `${error} · ${reason}`}>
+      <span
+        role="cell"
+        className="dead-why"
+        title={error === undefined ? reason : `${errorText(timer)} · ${reason}`}
+      >
         {newState !== undefined && <span className="badge">{newState}</span>}
         {newState === undefined && error}
         {newState === undefined && (

@@ -9,6 +9,7 @@ import "../bulk/bulk.css"
 import { deedCount, deeds, numberText } from "../bulk/bulkJob.ts"
 import { CountConfirmation, isConfirmed, needsConfirmation } from "../bulk/CountConfirmation.tsx"
 import { previewRows } from "../bulk/usePreview.ts"
+import { PausedNote } from "../PausedNote.tsx"
 import type { DisposeDeed, Disposed } from "./dispose.ts"
 
 export interface DisposeDialogProps {
@@ -79,10 +80,11 @@ export const DisposeDialog = ({ deed, timers, dispose, onClose, onEnd }: Dispose
       }
     >
       <section aria-label="Preview" className="bulk-preview">
-        <p className="bulk-count figures">
-          <strong>{numberText(timers.length)}</strong> {noun(timers.length)}
-          {timers.length === 1 ? "." : " that you have selected."}
-        </p>
+        {timers.length > 1 && (
+          <p className="bulk-count figures">
+            <strong>{numberText(timers.length)}</strong> {noun(timers.length)} that you have selected.
+          </p>
+        )}
         <PreviewRows timers={timers.slice(0, previewRows)} />
         {timers.length > previewRows && (
           <p className="muted figures">
@@ -91,6 +93,12 @@ export const DisposeDialog = ({ deed, timers, dispose, onClose, onEnd }: Dispose
         )}
       </section>
       <p>{meaning}</p>
+      {deed === "replay" && (
+        <PausedNote
+          namespaces={timers.map(({ namespace }) => namespace)}
+          meaning="replayed timers will wait"
+        />
+      )}
       <form ref={body} id={form} onSubmit={submit} noValidate>
         {mustConfirm && (
           <CountConfirmation count={timers.length} typed={typed} error={undefined} onType={setTyped} />

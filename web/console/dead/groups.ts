@@ -1,5 +1,6 @@
 /** Dead letters by cause: the host of the target, and the reason. A cause usually needs one decision. */
 import type { Timer } from "../api.ts"
+import { withStatusWords } from "../statusWords.ts"
 import { reasonWords } from "../timers/words.ts"
 
 export interface DeadGroup {
@@ -71,5 +72,6 @@ const reasonTexts: Readonly<Record<string, string>> = {
 export const reasonText = (reason: string | undefined): string =>
   reason === undefined || reason === "" ? "unknown reason" : (reasonTexts[reason] ?? reason)
 
-/** How the last attempt failed, for example `503 answered 503`. */
-export const errorText = ({ lastAttempt }: Timer): string | undefined => lastAttempt?.error
+/** How the last attempt failed, for example `answered 503 Service Unavailable`. */
+export const errorText = ({ lastAttempt }: Timer): string | undefined =>
+  lastAttempt?.error === undefined ? undefined : withStatusWords(lastAttempt.error)

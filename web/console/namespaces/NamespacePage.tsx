@@ -9,10 +9,10 @@ import { ProblemScreen } from "../../kit/ProblemScreen.tsx"
 import { Loading, Screen } from "../../kit/Screen.tsx"
 import { StaleBanner } from "../../kit/StaleBanner.tsx"
 import { useMay } from "../../kit/self.ts"
-import { call } from "../../kit/serviceCall.ts"
 import type { NamespaceView } from "../api.ts"
 import { hrefOf, usePlace } from "../location.ts"
 import { NeedsRight } from "../NeedsRight.tsx"
+import { namespaceQuery } from "../useNamespace.ts"
 import { deadLettersHref } from "./hrefs.ts"
 import { FiringBadge } from "./NamespaceRows.tsx"
 import { PauseNamespace } from "./PauseNamespace.tsx"
@@ -48,9 +48,7 @@ export default NamespacePage
 
 const NamespaceOf = ({ name }: { readonly name: string }) => {
   const { data, error, refetch } = useQuery({
-    queryKey: ["namespace", name],
-    queryFn: ({ signal }) =>
-      call<{ readonly settings: NamespaceView }>("namespaces/get", { namespace: name }, signal),
+    ...namespaceQuery(name),
     refetchInterval: useLiveInterval(),
   })
   if (data !== undefined) return <NamespaceShown view={data.settings} error={error} />

@@ -90,6 +90,7 @@ const NamespaceCells = ({ view, onPause }: NamespaceCellsProps) => {
       </td>
       <td className="cell-pending">
         <PendingMeter view={view} />
+        <span className="cell-unit muted">pending</span>
       </td>
       <td className="number cell-dead">
         {dead.count === 0 ? (

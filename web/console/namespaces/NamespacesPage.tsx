@@ -1,10 +1,8 @@
 /** All namespaces that the reader may see: how many timers each has, how full it is, and whether it fires. */
-import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useRef } from "react"
 import { Button } from "../../kit/Button.tsx"
 import { Icon } from "../../kit/Icon.tsx"
 import { Link } from "../../kit/Link.tsx"
-import { useLiveInterval } from "../../kit/live.ts"
 import { ProblemScreen } from "../../kit/ProblemScreen.tsx"
 import { changeParameters } from "../../kit/places.ts"
 import { Loading, Screen } from "../../kit/Screen.tsx"
@@ -14,15 +12,10 @@ import { useShortcuts } from "../../kit/shortcuts.ts"
 import { useSettled } from "../../kit/useSettled.ts"
 import { hrefOf, usePlace } from "../location.ts"
 import { NeedsRight } from "../NeedsRight.tsx"
-import { namespacePage } from "../namespacePage.ts"
 import { ExportNamespaces } from "./ExportNamespaces.tsx"
 import { NamespaceRows } from "./NamespaceRows.tsx"
 import "./namespaces.css"
-
-const rowsPerPage = 50
-
-/** Each row costs the service two counts, so the list is read less often than others. */
-const readEveryMs = 30_000
+import { useNamespaceList } from "./useNamespaceList.ts"
 
 const NamespacesPage = () => {
   const { parameters } = usePlace()
@@ -78,12 +71,7 @@ interface NamespaceListProps {
 const NamespaceList = (asked: NamespaceListProps) => {
   const prefix = useSettled(asked.prefix.trim())
   const { cursor } = asked
-  const list = useQuery({
-    queryKey: ["namespaces", prefix, cursor],
-    queryFn: ({ signal }) => namespacePage({ prefix, cursor, limit: rowsPerPage }, signal),
-    refetchInterval: useLiveInterval(readEveryMs),
-    placeholderData: keepPreviousData,
-  })
+  const list = useNamespaceList(prefix, cursor)
   if (list.isPending) return <Loading />
   if (list.isError && list.data === undefined) {
     return list.error instanceof ApiProblem &&

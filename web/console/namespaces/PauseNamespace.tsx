@@ -4,6 +4,7 @@ import { countText } from "../../kit/countText.ts"
 import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { toast } from "../../kit/toasts.tsx"
 import type { NamespaceView } from "../api.ts"
+import { useOverdue } from "../useOverdue.ts"
 import { usePutNamespace } from "./usePutNamespace.ts"
 
 export interface PauseNamespaceProps {
@@ -14,6 +15,7 @@ export interface PauseNamespaceProps {
 export const PauseNamespace = ({ view, onClose }: PauseNamespaceProps) => {
   const { namespace, paused, pending } = view
   const put = usePutNamespace(namespace)
+  const overdue = useOverdue(namespace, paused)
   const verb = paused ? "Resume" : "Pause"
   const act = async () => {
     await put.mutateAsync({ paused: !paused })
@@ -39,7 +41,7 @@ export const PauseNamespace = ({ view, onClose }: PauseNamespaceProps) => {
         </>
       }
     >
-      {paused ? <Resuming /> : <Pausing pending={countText(pending)} />}
+      {paused ? <Resuming overdue={overdue} /> : <Pausing pending={countText(pending)} />}
       {put.error !== null && (
         <p className="field-error" role="alert">
           {put.error.message}
@@ -61,9 +63,12 @@ const Pausing = ({ pending }: { readonly pending: string }) => (
   </ul>
 )
 
-const Resuming = () => (
+const Resuming = ({ overdue }: { readonly overdue: string | undefined }) => (
   <ul className="consequences">
-    <li>Timers that became due during the pause start at once, as many at a time as the limits allow.</li>
+    <li>
+      Timers that became due during the pause start at once, as many at a time as the limits allow.
+      {overdue === undefined ? "" : ` Now ${overdue} waiting.`}
+    </li>
     <li>The others fire when they are due.</li>
   </ul>
 )

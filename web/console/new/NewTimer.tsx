@@ -1,9 +1,11 @@
 /** The form for a new timer, and beside it the request that it sends. */
 import { Button } from "../../kit/Button.tsx"
 import { Field } from "../../kit/Field.tsx"
+import { PausedNote } from "../PausedNote.tsx"
 import { CreateResult } from "./CreateResult.tsx"
+import { isNamespaceName } from "./draftChecks.ts"
 import { type ErrorAt, refusalText } from "./fieldErrors.ts"
-import { NamespaceField, useNamespaceView } from "./NamespaceField.tsx"
+import { NamespaceField } from "./NamespaceField.tsx"
 import { RefusalBanner } from "./RefusalBanner.tsx"
 import { RequestPanel } from "./RequestPanel.tsx"
 import type { TimerDraft } from "./TimerDraft.ts"
@@ -49,6 +51,7 @@ export const NewTimer = ({ initial, notes = [] }: NewTimerProps) => {
           <span className="muted form-keys">
             <kbd>Ctrl</kbd> <kbd>Enter</kbd>
           </span>
+          <span className="muted">* is needed</span>
         </div>
       </form>
       <RequestPanel call={{ path: "timers/create", members }} />
@@ -79,7 +82,7 @@ const KeyFields = ({ draft, errorAt, onChange }: KeyFieldsProps) => (
           <input
             {...attributes}
             value={draft.timerId}
-            placeholder="invoice-4711-reminder"
+            placeholder="such as invoice-4711-reminder"
             spellCheck={false}
             autoComplete="off"
             onChange={({ target }) => onChange({ timerId: target.value })}
@@ -87,7 +90,10 @@ const KeyFields = ({ draft, errorAt, onChange }: KeyFieldsProps) => (
         )}
       </Field>
     </div>
-    <PausedNote namespace={draft.namespace.trim()} />
+    <PausedNote
+      namespaces={isNamespaceName(draft.namespace.trim()) ? [draft.namespace.trim()] : []}
+      meaning="it accepts the timer, but the timer will wait"
+    />
     {draft.timerId !== "" && (
       <Field label="If a timer with this id is pending" error={errorAt("/onExisting")}>
         {(attributes) => (
@@ -105,10 +111,3 @@ const KeyFields = ({ draft, errorAt, onChange }: KeyFieldsProps) => (
     )}
   </div>
 )
-
-const PausedNote = ({ namespace }: { readonly namespace: string }) =>
-  useNamespaceView(namespace)?.paused === true ? (
-    <p className="note note-warning">
-      This namespace is paused. It accepts the timer, but nothing fires until somebody resumes it.
-    </p>
-  ) : null

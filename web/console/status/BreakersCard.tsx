@@ -22,7 +22,7 @@ export const BreakersCard = () => {
         <h2 id="breakers-title">Open breakers</h2>
         {data !== undefined && (
           <span className="muted">
-            of <span className="node-name">{data.node}</span>; each node has its own
+            of the node <span className="node-name">{data.node}</span>; each node has its own
           </span>
         )}
       </header>

@@ -10,7 +10,7 @@ export const NodesCard = ({ cluster }: { readonly cluster: Cluster }) => {
       <header className="card-head">
         <h2 id="nodes-title">Nodes</h2>
         <span className="muted">
-          as <span className="node-name">{cluster.node}</span> sees them
+          as the node <span className="node-name">{cluster.node}</span> sees them
         </span>
       </header>
       <div className="table-scroll">

@@ -37,7 +37,7 @@ const SettingsTable = ({ settings }: { readonly settings: SettingsInForce }) => 
   return (
     <>
       {shown.length === 0 ? (
-        <p className="card-body muted">All {settings.length} settings have their defaults.</p>
+        <p className="card-body muted">All settings have their defaults.</p>
       ) : (
         <div className="table-scroll">
           <table className="table settings-table">
@@ -66,7 +66,8 @@ const SettingsTable = ({ settings }: { readonly settings: SettingsInForce }) => 
         <span>
           {showsAll
             ? `${settings.length} settings, ${given.length} of them set by an operator`
-            : `${given.length} of ${settings.length} settings are set, the others have their defaults`}
+            : given.length > 0 &&
+              `${given.length} of ${settings.length} settings are set, the others have their defaults`}
         </span>
         <Button isSmall onClick={() => changeParameters({ settings: showsAll ? undefined : "all" })}>
           {showsAll ? "Show only those that are set" : "Show all"}

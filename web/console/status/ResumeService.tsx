@@ -1,15 +1,11 @@
 /** Asks before firing goes on. After a restore from a backup the reader must agree that overdue timers fire. */
-import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { Button } from "../../kit/Button.tsx"
-import { type CappedCount, countText } from "../../kit/countText.ts"
 import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { Moment } from "../../kit/Moment.tsx"
-import { nowMs } from "../../kit/now.ts"
-import { useMay } from "../../kit/self.ts"
-import { call } from "../../kit/serviceCall.ts"
 import { toast } from "../../kit/toasts.tsx"
 import type { ServiceState } from "../api.ts"
+import { useOverdue } from "../useOverdue.ts"
 import { useServiceChange } from "./useServiceChange.ts"
 
 type Pause = NonNullable<ServiceState["pause"]>
@@ -22,7 +18,7 @@ export interface ResumeServiceProps {
 export const ResumeService = ({ pause, onClose }: ResumeServiceProps) => {
   const isRestored = pause.kind === "restored"
   const [firesOverdue, setFiresOverdue] = useState(false)
-  const overdue = useOverdue()
+  const overdue = useOverdue("*")
   const change = useServiceChange("resume")
   const act = async () => {
     await change.mutateAsync(isRestored ? { fireOverdue: true } : {})
@@ -93,17 +89,3 @@ const Restored = ({ pause, overdue, isChecked, onCheck }: RestoredProps) => (
     </label>
   </>
 )
-
-/** How many timers are overdue, in words; undefined until it is known, and for readers who may not know. */
-const useOverdue = (): string | undefined => {
-  const may = useMay()
-  const [until] = useState(() => new Date(nowMs()).toISOString())
-  const { data } = useQuery({
-    queryKey: ["overdue", until],
-    queryFn: ({ signal }) =>
-      call<CappedCount>("timers/count", { namespaces: ["*"], states: ["pending"], until }, signal),
-    enabled: may("timers.read", "*"),
-  })
-  if (data === undefined) return undefined
-  return `${countText(data)} ${data.count === 1 ? "timer is" : "timers are"}`
-}

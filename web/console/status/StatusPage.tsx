@@ -1,9 +1,11 @@
 /** The service as a whole: who fires which shards and how late, which hosts fail, and what is in force. */
 import type { ClusterAnswer } from "@punctual/api/Cluster"
 import { useQuery } from "@tanstack/react-query"
-import { useState } from "react"
+import { type ReactNode, useState } from "react"
 import { Badge } from "../../kit/Badge.tsx"
 import { Button } from "../../kit/Button.tsx"
+import { countText } from "../../kit/countText.ts"
+import { Link } from "../../kit/Link.tsx"
 import { useLiveInterval } from "../../kit/live.ts"
 import { ProblemScreen } from "../../kit/ProblemScreen.tsx"
 import { Loading } from "../../kit/Screen.tsx"
@@ -11,7 +13,11 @@ import { StaleBanner } from "../../kit/StaleBanner.tsx"
 import { useMay } from "../../kit/self.ts"
 import { call } from "../../kit/serviceCall.ts"
 import { durationText } from "../../kit/times.ts"
+import { hrefOf } from "../location.ts"
 import { NeedsRight } from "../NeedsRight.tsx"
+import { namespaceHref } from "../namespaces/hrefs.ts"
+import { useNamespaceList } from "../namespaces/useNamespaceList.ts"
+import { useDeadCount } from "../useDeadCount.ts"
 import { useService } from "../useService.ts"
 import { BreakersCard } from "./BreakersCard.tsx"
 import { BusCard } from "./BusCard.tsx"
@@ -100,11 +106,13 @@ const Summary = ({ cluster: { nodes, shards, clockOffsetMs } }: { readonly clust
         value={`${owned} of ${shards.length}`}
       />
       <Tile
-        name="Greatest lag"
+        name="Longest overdue"
         isBad={lagMs > lateMs}
         value={durationText(lagMs)}
-        note="of the earliest due timer that is not settled"
+        note={lagMs === 0 ? "no due timer waits" : "since the timer was due that waits the longest"}
       />
+      <DeadTile />
+      <PausedTile />
       {clockOffsetMs !== undefined && (
         <Tile
           name="Clock"
@@ -121,10 +129,51 @@ const Summary = ({ cluster: { nodes, shards, clockOffsetMs } }: { readonly clust
   )
 }
 
+const DeadTile = () => {
+  const dead = useDeadCount()
+  if (dead === undefined) return null
+  return (
+    <Tile
+      name="Dead letters"
+      isBad={dead.count > 0}
+      value={countText(dead)}
+      note={dead.count > 0 && <Link href={hrefOf("dead-letters")}>Look at them</Link>}
+    />
+  )
+}
+
+const namesShown = 3
+
+const PausedTile = () => {
+  const may = useMay()
+  const list = useNamespaceList("", undefined, may("namespaces.read")).data
+  if (list === undefined) return null
+  const paused = list.namespaces.filter((view) => view.paused)
+  return (
+    <Tile
+      name="Paused namespaces"
+      isBad={paused.length > 0}
+      value={String(paused.length)}
+      note={
+        <>
+          {paused.slice(0, namesShown).map(({ namespace }, index) => (
+            <span key={namespace}>
+              {index > 0 && ", "}
+              <Link href={namespaceHref(namespace)}>{namespace}</Link>
+            </span>
+          ))}
+          {paused.length > namesShown && ` and ${paused.length - namesShown} more`}
+          {list.nextCursor !== undefined && ` among the first ${list.namespaces.length} namespaces`}
+        </>
+      }
+    />
+  )
+}
+
 interface TileProps {
   readonly name: string
   readonly value: string
-  readonly note?: string
+  readonly note?: ReactNode
   readonly isBad: boolean
 }
 
@@ -132,6 +181,6 @@ const Tile = ({ name, value, note, isBad }: TileProps) => (
   <div className="card tile">
     <dt>{name}</dt>
     <dd className={isBad ? "tile-value tile-bad" : "tile-value"}>{value}</dd>
-    {note !== undefined && <dd className="tile-note">{note}</dd>}
+    {note !== undefined && note !== false && <dd className="tile-note">{note}</dd>}
   </div>
 )

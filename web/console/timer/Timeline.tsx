@@ -5,6 +5,7 @@ import { Moment } from "../../kit/Moment.tsx"
 import { durationText } from "../../kit/times.ts"
 import { useWidth } from "../../kit/useWidth.ts"
 import type { Timer } from "../api.ts"
+import { statusText } from "../statusWords.ts"
 import { type Attempt, isOnlyStatus, type LifeMoment, momentsOf, placesOf } from "./moments.ts"
 
 const shownAttempts = 20
@@ -131,7 +132,7 @@ const titleOf = ({ kind, number }: LifeMoment, { state }: Timer): string => {
 const AttemptResult = ({ attempt }: { readonly attempt: Attempt }) => (
   <>
     <span className={hasSucceeded(attempt) ? "result-good" : "result-bad"}>
-      {attempt.status === undefined ? "" : `Answer ${attempt.status} `}
+      {attempt.status === undefined ? "" : `Answer ${statusText(attempt.status)} `}
       <span className="muted">after {durationText(attempt.durationMs)}</span>
     </span>
     {attempt.error !== undefined && !isOnlyStatus(attempt) && (

@@ -13,8 +13,13 @@ import type { Timer, TimerWithPayload } from "../api.ts"
 import { commandText, curlText, membersOfObject } from "../copyAs.ts"
 import { hrefOf } from "../location.ts"
 import { EditTimer } from "../new/EditTimer.tsx"
+import { PausedNote } from "../PausedNote.tsx"
+import { targetText } from "../timers/targetText.ts"
 
 interface Step {
+  readonly timer: Timer
+  /** Whether the timer is meant to fire, so that a pause matters. */
+  readonly isToFire?: boolean
   readonly title: string
   readonly question: string
   readonly button: string
@@ -42,7 +47,7 @@ export const TimerActions = ({ found, onChange }: TimerActionsProps) => {
       ? [
           {
             label: "Duplicate",
-            icon: "copy" as const,
+            icon: "duplicate" as const,
             onChoose: () => goTo(hrefOf("new", { from: namespace, id: timerId })),
           },
         ]
@@ -98,6 +103,8 @@ export const TimerActions = ({ found, onChange }: TimerActionsProps) => {
 const key = ({ namespace, timerId }: Timer) => ({ namespace, timerId })
 
 const fireNowStep = (timer: Timer): Step => ({
+  timer,
+  isToFire: true,
   title: "Fire now?",
   question: "The timer becomes due at once. Its attempts start again from the first.",
   button: "Fire now",
@@ -108,6 +115,7 @@ const fireNowStep = (timer: Timer): Step => ({
 })
 
 const cancelStep = (timer: Timer): Step => ({
+  timer,
   title: "Cancel this timer?",
   question: "It will not fire. You can create a timer with the same id again.",
   button: "Cancel the timer",
@@ -124,16 +132,21 @@ const cancelStep = (timer: Timer): Step => ({
 })
 
 const replayStep = (timer: Timer): Step => ({
+  timer,
+  isToFire: true,
   title: "Replay this dead letter?",
   question: "It becomes due now, with all its attempts.",
   button: "Replay",
   run: async () => {
     const { replayed } = await call<{ replayed: number }>("timers/replay", key(timer))
-    return replayed === 1 ? "The dead letter fires again." : "It was skipped: a timer with its id is pending."
+    return replayed === 1
+      ? "Replayed: the timer is due now."
+      : "It was skipped: a timer with its id is pending."
   },
 })
 
 const discardStep = (timer: Timer): Step => ({
+  timer,
   title: "Discard this dead letter?",
   question: "It is removed permanently, with its payload.",
   button: "Discard",
@@ -179,7 +192,16 @@ const Confirm = ({ step, onClose, onDone }: ConfirmProps) => {
         </>
       }
     >
+      <p className="confirm-name">
+        <strong>
+          {step.timer.namespace} / {step.timer.timerId}
+        </strong>{" "}
+        <span className="muted">to {targetText(step.timer)}</span>
+      </p>
       <p>{step.question}</p>
+      {step.isToFire === true && (
+        <PausedNote namespaces={[step.timer.namespace]} meaning="the timer will wait" />
+      )}
       {error !== undefined && (
         <p className="field-error" role="alert">
           {error}

@@ -15,7 +15,9 @@ import { ApiProblem } from "../../kit/serviceCall.ts"
 import { useEventInterval, useWhenEvents } from "../../kit/useEvents.ts"
 import { getTimer, type Timer, type TimerWithPayload } from "../api.ts"
 import { hrefOf, usePlace } from "../location.ts"
+import { PausedNote } from "../PausedNote.tsx"
 import { StateBadge } from "../timers/StateBadge.tsx"
+import { usePausedAmong } from "../useNamespace.ts"
 import { Lives } from "./Lives.tsx"
 import { policyText } from "./policyText.ts"
 import { summaryOf } from "./summary.ts"
@@ -117,7 +119,8 @@ const TimerView = ({ found, staleBecause, onChange }: TimerViewProps) => {
 }
 
 const SummaryCard = ({ timer }: { readonly timer: Timer }) => {
-  const { tone, title, text } = summaryOf(timer, useNow())
+  const isPaused = usePausedAmong([timer.namespace]).length > 0
+  const { tone, title, text } = summaryOf(timer, useNow(), isPaused)
   // A pending timer is described by how far away its time is.
   const isKnown = useIsTimeKnown() || timer.finishedAt !== undefined
   return (
@@ -126,7 +129,10 @@ const SummaryCard = ({ timer }: { readonly timer: Timer }) => {
       aria-label="What is the matter"
     >
       <h2 className={classes(!isKnown && "time-unknown")}>{title}</h2>
-      <p className={classes(!isKnown && "time-unknown")}>{text}</p>
+      {text !== "" && <p className={classes(!isKnown && "time-unknown")}>{text}</p>}
+      {timer.state === "pending" && timer.waiting === undefined && (
+        <PausedNote namespaces={[timer.namespace]} meaning="the timer will wait" />
+      )}
       {timer.waiting !== undefined && (
         <p className="muted">
           It has waited since <Moment at={timer.waiting.since} show="exact" />. {whereToLook(timer)}

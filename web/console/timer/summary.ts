@@ -1,6 +1,7 @@
 /** What is the matter with a timer, in one or two sentences. It answers "did it fire?" and "why has it not fired?". */
 import { durationText, relativeText } from "../../kit/times.ts"
 import type { Timer } from "../api.ts"
+import { statusText, withStatusWords } from "../statusWords.ts"
 import { isOnlyStatus } from "./moments.ts"
 
 export interface Summary {
@@ -31,8 +32,8 @@ const deathTitles: Readonly<Record<string, string>> = {
 const failureOf = ({ lastAttempt }: Timer): string => {
   if (lastAttempt === undefined) return ""
   return isOnlyStatus(lastAttempt)
-    ? `The receiver answered ${lastAttempt.status}.`
-    : (lastAttempt.error ?? "")
+    ? `The receiver answered ${statusText(lastAttempt.status ?? 0)}.`
+    : withStatusWords(lastAttempt.error ?? "")
 }
 
 const sentence = (text: string): string => {
@@ -40,10 +41,11 @@ const sentence = (text: string): string => {
   return begun === "" || /[.!?]$/.test(begun) ? begun : `${begun}.`
 }
 
-export const summaryOf = (timer: Timer, nowMs: number): Summary => {
+/** `isPaused`: its namespace is paused, so it will wait when it is due. */
+export const summaryOf = (timer: Timer, nowMs: number, isPaused = false): Summary => {
   switch (timer.state) {
     case "pending":
-      return pendingSummary(timer, nowMs)
+      return pendingSummary(timer, nowMs, isPaused)
     case "inFlight":
       return {
         tone: "accent",
@@ -76,7 +78,7 @@ export const summaryOf = (timer: Timer, nowMs: number): Summary => {
   }
 }
 
-const pendingSummary = (timer: Timer, nowMs: number): Summary => {
+const pendingSummary = (timer: Timer, nowMs: number, isPaused: boolean): Summary => {
   const { waiting, fireAt = timer.executeAt, attempts } = timer
   if (waiting !== undefined) {
     return {
@@ -93,6 +95,7 @@ const pendingSummary = (timer: Timer, nowMs: number): Summary => {
       text: sentence(failureOf(timer)),
     }
   }
+  if (isPaused) return { tone: "warning", title: `It is due ${due}`, text: "" }
   return Date.parse(fireAt) > nowMs
     ? { tone: "neutral", title: `It is due ${due}`, text: "Nothing is wrong: its time has not come." }
     : { tone: "accent", title: "It is due now", text: "The service is about to start the first attempt." }

@@ -6,6 +6,8 @@ import { Moment } from "../../kit/Moment.tsx"
 import { durationText } from "../../kit/times.ts"
 import { useRowWindow } from "../../kit/useRowWindow.ts"
 import type { Timer } from "../api.ts"
+import { withStatusWords } from "../statusWords.ts"
+import { usePausedAmong } from "../useNamespace.ts"
 import { StateBadge } from "./StateBadge.tsx"
 import { targetText } from "./targetText.ts"
 import { timerHref } from "./timerHref.ts"
@@ -30,6 +32,7 @@ export const TimerRows = ({ timers, fresh, isOld = false, onEnd }: TimerRowsProp
   const { list, at, height, visible, offset } = useRowWindow(timers, rowTerms, (_, leave) => ({
     Escape: leave,
   }))
+  const paused = usePausedAmong(visible.flatMap(({ index }) => timers[index]?.namespace ?? []))
   const last = visible.at(-1)?.index ?? 0
   useEffect(() => {
     if (last >= timers.length - nearEnd) onEnd()
@@ -62,7 +65,11 @@ export const TimerRows = ({ timers, fresh, isOld = false, onEnd }: TimerRowsProp
               className={classes("row", index === at && "row-at", fresh.isGone(listed) && "row-gone")}
               style={{ height: size, transform: `translateY(${start - offset}px)` }}
             >
-              <TimerCells timer={timer} isGone={fresh.isGone(listed)} />
+              <TimerCells
+                timer={timer}
+                isGone={fresh.isGone(listed)}
+                isPaused={paused.includes(timer.namespace)}
+              />
             </div>
           )
         })}
@@ -71,10 +78,21 @@ export const TimerRows = ({ timers, fresh, isOld = false, onEnd }: TimerRowsProp
   )
 }
 
-const TimerCells = ({ timer, isGone }: { readonly timer: Timer; readonly isGone: boolean }) => (
+interface TimerCellsProps {
+  readonly timer: Timer
+  readonly isGone: boolean
+  /** Its namespace is paused. */
+  readonly isPaused: boolean
+}
+
+const TimerCells = ({ timer, isGone, isPaused }: TimerCellsProps) => (
   <>
     <span role="cell" className="cell-state">
-      {isGone ? <span className="badge">no longer here</span> : <StateBadge timer={timer} />}
+      {isGone ? (
+        <span className="badge">no longer here</span>
+      ) : (
+        <StateBadge timer={timer} isPaused={isPaused} />
+      )}
     </span>
     <span role="cell" className="cell-id">
       <Link href={timerHref(timer)} className="timer-link">
@@ -95,9 +113,9 @@ const TimerCells = ({ timer, isGone }: { readonly timer: Timer; readonly isGone:
       {targetText(timer)}
     </span>
     <span role="cell" className="cell-number figures">
-      {timer.attempts === 0 ? "" : timer.attempts}
+      <span className="cell-attempts">{timer.attempts === 0 ? "" : timer.attempts}</span>
       {timer.lastAttempt?.error !== undefined && (
-        <span className="cell-error" title={timer.lastAttempt.error}>
+        <span className="cell-error" title={withStatusWords(timer.lastAttempt.error)}>
           {timer.lastAttempt.status ?? "failed"}
         </span>
       )}
