@@ -43,6 +43,7 @@ describeBrowser("the page Dead letters", (browser) => {
       for (const text of ["crm.test:8080", "the receiver refused it", "2", "answered 410", "crm / contact-"])
         expect(second).toContain(text)
       await page.getByText("5 dead letters", { exact: true }).waitFor()
+      await page.getByRole("link", { name: "Dead letters" }).and(page.getByTitle("5 dead letters")).waitFor()
       // A cause opens to its rows, and the address keeps it.
       await page.getByRole("button", { name: /^crm\.test:8080/ }).click()
       const members = page.getByRole("table", { name: "Dead letters of crm.test:8080" }).getByRole("link")

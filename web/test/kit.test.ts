@@ -5,6 +5,7 @@ import { errorClasses, finishReasons, listStates } from "@punctual/api/TimerFilt
 import { momentsOf, placesOf } from "../console/timer/moments.ts"
 import { timerEvents } from "../console/timerEvents.ts"
 import { parseSearch, requestOf, searchText, withWord } from "../console/timers/search.ts"
+import { hostIn, searchHints, searchProblems } from "../console/timers/searchHelp.ts"
 import { selectionOf, spanOf } from "../console/timers/stripSpan.ts"
 import { errorWords, reasonWords, stateWords } from "../console/timers/words.ts"
 import { axisTicks } from "../kit/axisTicks.ts"
@@ -56,6 +57,15 @@ describe("times", () => {
     expect(instantIn("Europe/Berlin", "2026-03-29", "02:30")).toBe(Date.parse("2026-03-29T01:30:00Z"))
   })
 
+  test("a time of day may be short", () => {
+    for (const clock of ["6", "06", "6:00", "0600", "600", "06:00:00"]) {
+      expect([clock, instantIn("UTC", "2026-02-20", clock)]).toEqual([
+        clock,
+        Date.parse("2026-02-20T06:00:00Z"),
+      ])
+    }
+  })
+
   test("what is not a date or a time is none", () => {
     for (const [day, clock] of [
       ["2026-02-30", "10:00"],
@@ -87,6 +97,14 @@ describe("the axis", () => {
     for (const { atMs } of ticks) expect(clockText(atMs, "Europe/Berlin")).toEndWith(":00:00")
   })
 
+  test("says the month when it shows days", () => {
+    const texts = (days: number) =>
+      axisTicks({ fromMs: at, untilMs: at + days * 86_400_000 }, "UTC", 600).map(({ text }) => text)
+    expect(texts(5)[0]).toBe("Wed 18 Nov")
+    expect(texts(30)[0]).toBe("19 Nov")
+    expect(texts(300)[0]).toMatch(/ \d{4}$/)
+  })
+
   test("has no more marks than fit", () => {
     for (const days of [0.01, 0.1, 1, 10, 100, 1_000]) {
       expect(axisTicks({ fromMs: at, untilMs: at + days * 86_400_000 }, "UTC", 300).length).toBeLessThan(5)
@@ -111,6 +129,27 @@ describe("the search", () => {
   test("a word without a field, or with an unknown one, is an id", () => {
     expect(parseSearch("invoice-4711")).toEqual([{ field: "id", value: "invoice-4711" }])
     expect(parseSearch("order:17")).toEqual([{ field: "id", value: "order:17" }])
+  })
+
+  test("several words without a field are one id, so that none is lost", () => {
+    expect(parseSearch("foo tag:a bar")).toEqual([
+      { field: "tag", value: "a" },
+      { field: "id", value: "foo bar" },
+    ])
+  })
+
+  test("what it would be refused for is said in its words", () => {
+    expect(searchProblems(parseSearch("state:dead error:5xx reason:refused late:1m30s tag:x"))).toEqual([])
+    expect(searchProblems(parseSearch("state:paused"))[0]).toContain("search namespace:…")
+    expect(searchProblems(parseSearch("error:oops"))[0]).toContain("timeout, network, 4xx and 5xx")
+    expect(searchHints(parseSearch("order:17"))[0]).toContain("“order” is not a field")
+    expect(searchHints(parseSearch("tag:x"))).toEqual([])
+    expect(["https://h.test:8443/x", "Ledger.example.com", "invoice-1", "a.1"].map(hostIn)).toEqual([
+      "h.test:8443",
+      "ledger.example.com",
+      undefined,
+      undefined,
+    ])
   })
 
   test("its text means the same when it is read again", () => {

@@ -6,7 +6,7 @@ import type { RunningService } from "../../server/test/http/ServiceFixture.ts"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
 import { eventually } from "../../server/testkit/eventually.ts"
 import { lostContact, openConsole, phone, views, withConsole } from "./ConsoleFixture.ts"
-import { typeInto, untilFocused } from "./focused.ts"
+import { typeInto, untilFocused, untilNoDialog } from "./focused.ts"
 
 setDefaultTimeout(60_000)
 
@@ -116,8 +116,19 @@ describeBrowser("the page Timers", (browser) => {
       await page.getByText("No timer matches the search").waitFor()
       await page.getByRole("button", { name: "Clear the search" }).click()
       await page.getByText("Nothing is pending").waitFor()
-      await page.goto(`${service.url}/console/timers?q=late:soon`)
+      // What is wrong with a search is said in its words, without a call.
+      await page.goto(`${service.url}/console/timers?q=late:soon+state:retrying`)
       await page.getByText("The search is not valid").waitFor()
+      await page.getByText("late:soon needs a duration").waitFor()
+      await page.getByText("The states are pending, delivered, cancelled and dead.").waitFor()
+      await page.getByText("Timers that are retrying are pending").waitFor()
+      expect(await page.getByText("The counts could not be loaded").count()).toBe(0)
+      await page.goto(`${service.url}/console/timers?q=foo:bar`)
+      await page.getByText("“foo” is not a field of the search").waitFor()
+      await page.getByText("Ids match from their beginning, and capital letters count.").waitFor()
+      await search(page).fill("https://ledger.test:8443/x")
+      await page.getByRole("option", { name: "host:ledger.test:8443" }).click()
+      await page.waitForURL(/host%3Aledger\.test%3A8443/)
       await page.goto(`${service.url}/console/timers?q=state:delivered`)
       await page.getByText("Choose a namespace").waitFor()
       await page.route("**/api/v1/timers/list", (route) => route.abort())
@@ -185,6 +196,11 @@ describeBrowser("the page Timers", (browser) => {
       await rows(page).getByText("soon").waitFor()
       await page.getByRole("button", { name: "1h", exact: true }).click()
       await page.getByText("1 in this chart").waitFor()
+      // A chart without timers leads to the next one.
+      const away = Date.now() - 50 * hourMs
+      await page.goto(`${service.url}/console/timers?strip=${away}-${away + hourMs}`)
+      await page.getByRole("button", { name: "Outside of this chart: show the next one" }).click()
+      await page.getByText("2 in this chart").waitFor()
       const [narrow] = [page.url()]
       await page.mouse.move(box.x + 100, box.y + 20)
       await page.mouse.wheel(0, 300)
@@ -213,7 +229,13 @@ describeBrowser("the page Timers", (browser) => {
       await rows(page).nth(2).waitFor()
       await page.getByRole("button", { name: "Any time" }).click()
       await page.getByRole("dialog").getByRole("button", { name: "Monday" }).click()
-      await page.getByRole("button", { name: "Mon 2030-01-07, whole day" }).waitFor()
+      const chosen = page.getByRole("button", { name: "Due: Mon 2030-01-07, whole day" })
+      await chosen.click()
+      // The fields have one whole day, so that times alone narrow it.
+      expect(await page.getByLabel("Until, date").inputValue()).toBe("2030-01-07")
+      expect(await page.getByLabel("Until, time").inputValue()).toBe("")
+      await page.keyboard.press("Escape")
+      await untilNoDialog(page)
       await page.getByText("2 in this chart").waitFor()
       await rows(page).nth(2).waitFor({ state: "detached" })
       const box = await page.getByRole("img", { name: /^Timers that are due between/ }).boundingBox()
@@ -266,9 +288,17 @@ describeBrowser("the page Timers", (browser) => {
       await page.getByRole("button", { name: "Berlin" }).waitFor()
       await page.getByRole("button", { name: "Any time" }).press("Enter")
       await page.getByLabel("From, date").fill("2026-07-06")
-      await page.getByLabel("From, time").fill("09:00:00")
-      await page.getByRole("button", { name: "Show this span" }).press("Enter")
+      // Enter in a field applies the span, and an error moves nothing.
+      const time = page.getByLabel("From, time")
+      const before = await page.getByLabel("Until, date").boundingBox()
+      await time.fill("9:x")
+      await page.getByText("A time is one such as 6, 6:30, 0630").waitFor()
+      expect(await page.getByLabel("Until, date").boundingBox()).toEqual(before)
+      await time.fill("0900")
+      await time.press("Enter")
       await page.waitForURL(/from=2026-07-06T07%3A00%3A00.000Z/)
+      await untilNoDialog(page)
+      await page.getByRole("button", { name: "Due: Mon 06 Jul 09:00" }).waitFor()
     }))
 
   test("j, k and Enter walk through the rows, and p stops live updates", () =>
@@ -278,13 +308,17 @@ describeBrowser("the page Timers", (browser) => {
       const { page } = opened
       await rows(page).first().waitFor()
       await page.keyboard.press("p")
-      await page.getByRole("button", { name: "Paused" }).waitFor()
+      await page.getByRole("button", { name: "Updates stopped" }).waitFor()
       for (const key of ["j", "j", "k", "j", "Enter"]) await page.keyboard.press(key)
       await page.waitForURL(/timer\?namespace=shop&id=b/)
       await page.keyboard.press("?")
-      await page.getByRole("dialog", { name: "Keyboard" }).waitFor()
+      const help = page.getByRole("dialog", { name: "Help" })
+      await help.getByText("Pending: an attempt failed, and another will follow.").waitFor()
+      await help.getByText("correlation:").waitFor()
       await page.keyboard.press("Escape")
-      await page.getByRole("dialog").waitFor({ state: "detached" })
+      await untilNoDialog(page)
+      await page.keyboard.press("2")
+      await page.getByRole("heading", { name: "Dead letters", exact: true }).waitFor()
     }))
 
   test("exports every timer of the list as CSV and as JSON", () =>

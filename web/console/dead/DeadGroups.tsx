@@ -137,7 +137,10 @@ const GroupHead = (props: GroupProps & { readonly largest: number }) => {
         </span>
       </button>
       <span className="group-count figures">
-        <strong>{numberText(timers.length)}</strong>
+        <strong>
+          {numberText(timers.length)}
+          <span className="group-unit"> dead</span>
+        </strong>
         {gone > 0 && <span className="muted"> ({numberText(gone)} no longer here)</span>}
         <span className="group-share" aria-hidden="true">
           <span style={{ width: `${(100 * timers.length) / largest}%` }} />

@@ -1,6 +1,5 @@
 /** Timers that could not be delivered: what they have in common, and what to do about them. */
 
-import { countText } from "../../kit/countText.ts"
 import { Link } from "../../kit/Link.tsx"
 import { changeParameters } from "../../kit/places.ts"
 import { Loading } from "../../kit/Screen.tsx"
@@ -8,6 +7,7 @@ import { useReachable } from "../../kit/self.ts"
 import { toast } from "../../kit/toasts.tsx"
 import { hrefOf, usePlace } from "../location.ts"
 import { ExportMenu } from "../timers/ExportMenu.tsx"
+import { SearchProblems } from "../timers/ListProblem.tsx"
 import { RangeButton } from "../timers/RangeButton.tsx"
 import { SearchBox } from "../timers/SearchBox.tsx"
 import {
@@ -18,8 +18,11 @@ import {
   searchText,
   type Word,
 } from "../timers/search.ts"
+import { searchProblems } from "../timers/searchHelp.ts"
 import { useTimerCount } from "../timers/useTimerCount.ts"
+import { deadLettersText } from "../useDeadCount.ts"
 import { DeadLetters } from "./DeadLetters.tsx"
+import { clearDeadSearch } from "./DeadList.tsx"
 import "./dead.css"
 
 /** Dead letters have one state and no lateness. */
@@ -39,7 +42,8 @@ const DeadSearch = ({ reachable }: { readonly reachable: ReadonlyArray<string> }
   const until = parameters.get("until") ?? undefined
   const request = { ...requestOf(words, { from, until }, reachable), states: ["dead"] }
   const view = parameters.get("view") === "rows" ? "rows" : "groups"
-  const count = useTimerCount(request)
+  const problems = searchProblems(words)
+  const count = useTimerCount(request, problems.length === 0)
   const search = (next: ReadonlyArray<Word>) => {
     const unknown = next.find((word) => !isKnown(word))
     if (unknown !== undefined) toast(`Dead letters cannot be searched by ${unknown.field}.`, true)
@@ -49,11 +53,7 @@ const DeadSearch = ({ reachable }: { readonly reachable: ReadonlyArray<string> }
     <>
       <header className="page-head">
         <h1>Dead letters</h1>
-        {count !== undefined && (
-          <span className="muted figures">
-            {countText(count)} {count.count === 1 ? "dead letter" : "dead letters"}
-          </span>
-        )}
+        {count !== undefined && <span className="muted figures">{deadLettersText(count)}</span>}
         <Link className="button" href={hrefOf("jobs")}>
           Bulk jobs
         </Link>
@@ -66,18 +66,21 @@ const DeadSearch = ({ reachable }: { readonly reachable: ReadonlyArray<string> }
           placeholder="Search: an id, or host:… reason:refused namespace:…"
           onChange={search}
         />
-        <RangeButton from={from} until={until} isPast />
-        <ExportMenu request={request} name="dead-letters" />
+        <RangeButton from={from} until={until} of="died" />
+        {problems.length === 0 && <ExportMenu request={request} name="dead-letters" />}
       </div>
-      <DeadLetters
-        // Another search is another list: nothing of it stays selected.
-        key={JSON.stringify(request)}
-        request={request}
-        words={words}
-        view={view}
-        total={count}
-        isFiltered={words.length > 0 || from !== undefined || until !== undefined}
-      />
+      {problems.length > 0 && <SearchProblems problems={problems} onClear={clearDeadSearch} />}
+      {problems.length === 0 && (
+        <DeadLetters
+          // Another search is another list: nothing of it stays selected.
+          key={JSON.stringify(request)}
+          request={request}
+          words={words}
+          view={view}
+          total={count}
+          isFiltered={words.length > 0 || from !== undefined || until !== undefined}
+        />
+      )}
     </>
   )
 }

@@ -6,8 +6,9 @@ import { changeParameters } from "../../kit/places.ts"
 import { Loading, Screen } from "../../kit/Screen.tsx"
 import { Switch } from "../../kit/Switch.tsx"
 import { numberText } from "../bulk/bulkJob.ts"
+import { ListProblem } from "../timers/ListProblem.tsx"
 import { searchText, type Word, withWord } from "../timers/search.ts"
-import { ListProblem } from "../timers/TimersPage.tsx"
+import { searchHints } from "../timers/searchHelp.ts"
 import type { CountAnswer } from "../timers/useTimerCount.ts"
 import { DeadGroups } from "./DeadGroups.tsx"
 import type { RowTools } from "./DeadRow.tsx"
@@ -31,7 +32,8 @@ export interface DeadListProps {
   readonly onBulk: (deed: DisposeDeed, group?: DeadGroup) => void
 }
 
-const clear = () => changeParameters({ q: undefined, from: undefined, until: undefined, open: undefined })
+export const clearDeadSearch = () =>
+  changeParameters({ q: undefined, from: undefined, until: undefined, open: undefined })
 
 export const DeadList = (props: DeadListProps) => {
   const { dead, words, view, isFiltered, open, tools, mayBulk, onBulk } = props
@@ -46,13 +48,13 @@ export const DeadList = (props: DeadListProps) => {
     )
   }
   if (list.isError && timers.length === 0) {
-    return <ListProblem error={list.error} onRetry={() => void list.refetch()} onClear={clear} />
+    return <ListProblem error={list.error} onRetry={() => void list.refetch()} onClear={clearDeadSearch} />
   }
   if (timers.length === 0 && !dead.isCut) {
     return (
       <>
         <FreshButton added={fresh.added} noun="new dead letter" onShow={() => void dead.refresh()} />
-        <NoDeadLetters isFiltered={isFiltered} examined={examined} />
+        <NoDeadLetters isFiltered={isFiltered} examined={examined} words={words} />
       </>
     )
   }
@@ -91,16 +93,20 @@ const wordsWith = (words: ReadonlyArray<Word>, filter: DeadGroup["filter"]): Rea
         { field: "reason" as const, value: filter.reason },
       ].reduce<ReadonlyArray<Word>>(withWord, words)
 
-const NoDeadLetters = ({
-  isFiltered,
-  examined,
-}: Pick<DeadListProps, "isFiltered"> & { readonly examined: number }) =>
+interface NoDeadLettersProps extends Pick<DeadListProps, "isFiltered" | "words"> {
+  readonly examined: number
+}
+
+const NoDeadLetters = ({ isFiltered, examined, words }: NoDeadLettersProps) =>
   isFiltered ? (
     <Screen
       kind="noMatch"
       title="No dead letter matches the search"
-      actions={<Button onClick={clear}>Clear the search</Button>}
+      actions={<Button onClick={clearDeadSearch}>Clear the search</Button>}
     >
+      {searchHints(words).map((hint) => (
+        <p key={hint}>{hint}</p>
+      ))}
       {examined > 0 && <p>{numberText(examined)} dead letters were examined.</p>}
     </Screen>
   ) : (

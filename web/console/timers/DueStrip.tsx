@@ -11,6 +11,7 @@ import { Switch } from "../../kit/Switch.tsx"
 import { call } from "../../kit/serviceCall.ts"
 import { exactText, offsetMinutes, relativeText } from "../../kit/times.ts"
 import { useZone } from "../../kit/zone.ts"
+import type { TimerPage } from "../api.ts"
 import { usePlace } from "../location.ts"
 import type { SearchRequest } from "./search.ts"
 import { bucketsOf, selectionOf, spanChoices, spanOf, spanText } from "./stripSpan.ts"
@@ -42,6 +43,9 @@ export const DueStrip = ({ request }: { readonly request: SearchRequest }) => {
   const select = (selected: Span | undefined) =>
     changeParameters(selected === undefined ? { from: undefined, until: undefined } : isoOf(selected))
   const zoom = (next: Span) => changeParameters({ strip: spanText(next) }, { replace: true })
+  // The buttons keep now where it is, as long as it is in view.
+  const isNowShown = nowMs >= span.fromMs && nowMs < span.untilMs
+  const fixedPart = isNowShown ? (nowMs - span.fromMs) / (span.untilMs - span.fromMs) : 0.5
   const summary = summaryOf(data, span, zone, isPast)
   return (
     <section className="due card" aria-label={isPast ? "When timers finished" : "When timers are due"}>
@@ -50,15 +54,16 @@ export const DueStrip = ({ request }: { readonly request: SearchRequest }) => {
         <span className="muted figures due-note">
           {isError ? "The counts could not be loaded." : noteOf(data, nowMs)}
         </span>
+        {data?.total === 0 && <Elsewhere request={request} span={span} isPast={isPast} />}
         {selection !== undefined && (
           <Button look="quiet" isSmall icon="close" onClick={() => select(undefined)}>
             Clear the selection
           </Button>
         )}
-        <Button look="quiet" isSmall label="Zoom out" onClick={() => zoom(zoomed(span, 0.5, 2))}>
+        <Button look="quiet" isSmall label="Zoom out" onClick={() => zoom(zoomed(span, fixedPart, 2))}>
           −
         </Button>
-        <Button look="quiet" isSmall label="Zoom in" onClick={() => zoom(zoomed(span, 0.5, 0.5))}>
+        <Button look="quiet" isSmall label="Zoom in" onClick={() => zoom(zoomed(span, fixedPart, 0.5))}>
           +
         </Button>
         <Switch
@@ -78,6 +83,32 @@ export const DueStrip = ({ request }: { readonly request: SearchRequest }) => {
         onZoom={zoom}
       />
     </section>
+  )
+}
+
+interface ElsewhereProps {
+  readonly request: SearchRequest
+  readonly span: Span
+  readonly isPast: boolean
+}
+
+const dayMs = 86_400_000
+
+/** Leads to the first timer of the search if the chart shows none, because that timer is outside of its span. */
+const Elsewhere = ({ request, span, isPast }: ElsewhereProps) => {
+  const { data } = useQuery({
+    queryKey: ["first-timer", request],
+    queryFn: ({ signal }) => call<TimerPage>("timers/list", { ...request, limit: 1 }, signal),
+  })
+  const first = data?.timers[0]
+  if (first === undefined) return null
+  const atMs = Date.parse(first.finishedAt ?? first.fireAt ?? first.executeAt)
+  if (atMs >= span.fromMs && atMs < span.untilMs) return null
+  const around = { fromMs: atMs - dayMs / 16, untilMs: atMs + dayMs - dayMs / 16 }
+  return (
+    <Button isSmall onClick={() => changeParameters({ strip: spanText(around) })}>
+      {isPast ? "Outside of this chart: show the last one" : "Outside of this chart: show the next one"}
+    </Button>
   )
 }
 

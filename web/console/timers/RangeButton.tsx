@@ -1,15 +1,16 @@
 /** Shows the span of time of a list, and opens the dialog that changes it. */
 import { useState } from "react"
 import { Button } from "../../kit/Button.tsx"
+import { classes } from "../../kit/classes.ts"
 import { useNow } from "../../kit/now.ts"
 import { clockText, dayText, partsOf, shortText } from "../../kit/times.ts"
 import { useZone } from "../../kit/zone.ts"
-import { RangeDialog } from "./RangeDialog.tsx"
+import { RangeDialog, type RangeOf } from "./RangeDialog.tsx"
 
 export interface RangeButtonProps {
   readonly from: string | undefined
   readonly until: string | undefined
-  readonly isPast?: boolean
+  readonly of: RangeOf
 }
 
 /** The name of the day, if the span is exactly one day of the zone. */
@@ -28,7 +29,9 @@ const isSameDay = (from: string | undefined, until: string | undefined, zone: st
   until !== undefined &&
   dayText(Date.parse(from), zone) === dayText(Date.parse(until), zone)
 
-export const RangeButton = ({ from, until, isPast = false }: RangeButtonProps) => {
+const words: Readonly<Record<RangeOf, string>> = { due: "Due", finished: "Finished", died: "Died" }
+
+export const RangeButton = ({ from, until, of }: RangeButtonProps) => {
   const [isOpen, setOpen] = useState(false)
   const zone = useZone()
   const now = useNow()
@@ -37,12 +40,17 @@ export const RangeButton = ({ from, until, isPast = false }: RangeButtonProps) =
     ? clockText(Date.parse(until ?? ""), zone).slice(0, 5)
     : shown(until)
   const isAny = from === undefined && until === undefined
+  const isOverdue = of === "due" && from === undefined && until !== undefined && Date.parse(until) <= now
+  const text = wholeDay(from, until, zone) ?? `${shown(from)} – ${end}`
   return (
     <>
-      <Button className="range-button figures" onClick={() => setOpen(true)}>
-        {isAny ? "Any time" : (wholeDay(from, until, zone) ?? `${shown(from)} – ${end}`)}
+      <Button
+        className={classes("range-button figures", !isAny && "range-active")}
+        onClick={() => setOpen(true)}
+      >
+        {isOverdue ? `Overdue at ${shown(until)}` : `${words[of]}: ${isAny ? "any time" : text}`}
       </Button>
-      {isOpen && <RangeDialog from={from} until={until} isPast={isPast} onClose={() => setOpen(false)} />}
+      {isOpen && <RangeDialog from={from} until={until} of={of} onClose={() => setOpen(false)} />}
     </>
   )
 }

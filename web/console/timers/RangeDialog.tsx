@@ -1,5 +1,5 @@
 /** Chooses the span of time of a list by date and time, in the zone of the page. */
-import { useState } from "react"
+import { type FormEvent, useId, useState } from "react"
 import { Button } from "../../kit/Button.tsx"
 import { Dialog } from "../../kit/Dialog.tsx"
 import { Field } from "../../kit/Field.tsx"
@@ -12,9 +12,17 @@ import { spanText } from "./stripSpan.ts"
 export interface RangeDialogProps {
   readonly from: string | undefined
   readonly until: string | undefined
-  /** Whether the list is about what has happened. The usual spans are in the past then. */
-  readonly isPast?: boolean
+  readonly of: RangeOf
   readonly onClose: () => void
+}
+
+/** Which time of a timer the span is about. */
+export type RangeOf = "due" | "finished" | "died"
+
+const titles: Readonly<Record<RangeOf, string>> = {
+  due: "When timers are due",
+  finished: "When timers finished",
+  died: "When timers became dead letters",
 }
 
 interface DayAndTime {
@@ -27,75 +35,112 @@ interface Range {
   readonly untilMs: number | undefined
 }
 
-const partsOfIso = (iso: string | undefined, zone: string): DayAndTime =>
-  iso === undefined || Number.isNaN(Date.parse(iso))
-    ? { day: "", clock: "" }
-    : { day: dayText(Date.parse(iso), zone), clock: clockText(Date.parse(iso), zone) }
+/** A span that begins or ends at midnight is one of whole days, so the reader can add times to it. */
+const partsOf = (iso: string | undefined, zone: string, isEnd: boolean): DayAndTime => {
+  const atMs = Date.parse(iso ?? "")
+  if (Number.isNaN(atMs)) return { day: "", clock: "" }
+  const clock = clockText(atMs, zone)
+  if (clock !== "00:00:00") return { day: dayText(atMs, zone), clock }
+  return { day: dayText(isEnd ? atMs - 1 : atMs, zone), clock: "" }
+}
 
 const dayMs = 86_400_000
 
-export const RangeDialog = ({ from, until, isPast = false, onClose }: RangeDialogProps) => {
-  const zone = useZone()
-  const [start, setStart] = useState(() => partsOfIso(from, zone))
-  const [end, setEnd] = useState(() => partsOfIso(until, zone))
-  const startMs = start.day === "" ? undefined : instantIn(zone, start.day, start.clock || "00:00")
+interface Typed {
+  readonly start: DayAndTime
+  readonly end: DayAndTime
+}
+
+/** The span, and what is wrong with the fields. */
+const readRange = ({ start, end }: Typed, zone: string): Range & { readonly error?: string } => {
+  const fromMs = start.day === "" ? undefined : instantIn(zone, start.day, start.clock.trim() || "00:00")
   // A day without a time belongs to the span as a whole.
-  const endMs =
+  const untilMs =
     end.day === ""
       ? undefined
-      : end.clock === ""
+      : end.clock.trim() === ""
         ? endOfDay(zone, end.day)
-        : instantIn(zone, end.day, end.clock)
-  const isReversed = startMs !== undefined && endMs !== undefined && endMs <= startMs
-  const isUnread = (start.day !== "" && startMs === undefined) || (end.day !== "" && endMs === undefined)
+        : instantIn(zone, end.day, end.clock.trim())
+  const range = { fromMs, untilMs }
+  const isUnread = (start.day !== "" && fromMs === undefined) || (end.day !== "" && untilMs === undefined)
+  if (isUnread) return { ...range, error: "A time is one such as 6, 6:30, 0630 or 06:30:00." }
+  const isDayless = ({ day, clock }: DayAndTime) => day === "" && clock.trim() !== ""
+  if (isDayless(start) || isDayless(end)) return { ...range, error: "A time needs its date." }
+  return fromMs !== undefined && untilMs !== undefined && untilMs <= fromMs
+    ? { ...range, error: "The end must be after the beginning." }
+    : range
+}
+
+export const RangeDialog = ({ from, until, of, onClose }: RangeDialogProps) => {
+  const zone = useZone()
+  const form = useId()
+  const [typed, setTyped] = useState<Typed>(() => ({
+    start: partsOf(from, zone, false),
+    end: partsOf(until, zone, true),
+  }))
+  const { fromMs, untilMs, error } = readRange(typed, zone)
   const apply = (range: Range) => {
     changeParameters({
       from: isoOf(range.fromMs),
       until: isoOf(range.untilMs),
       // The strip shows the span, so that the reader can narrow it there.
-      ...(isPast ? {} : { strip: stripOf(range) }),
+      ...(of === "died" ? {} : { strip: stripOf(range) }),
     })
     onClose()
   }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (error === undefined) apply({ fromMs, untilMs })
+  }
   return (
     <Dialog
-      title="Span of time"
+      title={titles[of]}
       onClose={onClose}
       actions={
         <>
           <Button onClick={() => apply({ fromMs: undefined, untilMs: undefined })}>Any time</Button>
-          <Button
-            look="primary"
-            disabled={isReversed || isUnread}
-            onClick={() => apply({ fromMs: startMs, untilMs: endMs })}
-          >
+          <Button look="primary" type="submit" form={form} disabled={error !== undefined}>
             Show this span
           </Button>
         </>
       }
     >
       <div className="range-quick">
-        {quickSpans(zone, isPast).map(({ label, fromMs, untilMs }) => (
-          <Button key={label} isSmall onClick={() => apply({ fromMs, untilMs })}>
+        {quickSpans(zone, of !== "due").map(({ label, fromMs: quickMs, untilMs: endMs }) => (
+          <Button key={label} isSmall onClick={() => apply({ fromMs: quickMs, untilMs: endMs })}>
             {label}
           </Button>
         ))}
       </div>
-      <DayAndTimeFields
-        label="From"
-        value={start}
-        onChange={setStart}
-        timeError={start.day !== "" && startMs === undefined ? timeHint : undefined}
-      />
-      <DayAndTimeFields
-        label="Until"
-        value={end}
-        onChange={setEnd}
-        error={isReversed ? "The end must be after the beginning." : undefined}
-        timeError={end.day !== "" && endMs === undefined ? timeHint : undefined}
-      />
-      <p className="muted">
-        Times are in {zone}. Leave a date empty for no limit, and a time empty for the whole day.
+      {/* Enter in a field sends the form. */}
+      <form id={form} onSubmit={submit} noValidate>
+        <DayAndTimeFields
+          label="From"
+          value={typed.start}
+          placeholder="start of day"
+          onChange={(start) => setTyped({ ...typed, start })}
+        />
+        <DayAndTimeFields
+          label="Until"
+          value={typed.end}
+          placeholder="end of day"
+          onChange={(end) => setTyped({ ...typed, end })}
+        />
+        <button type="submit" hidden>
+          Show this span
+        </button>
+      </form>
+      {/* The help and the error have one place, so that an error moves nothing. */}
+      <p className="range-help">
+        {error === undefined ? (
+          <span className="muted">
+            Times are in {zone}. Leave a date empty for no limit, and a time empty for the whole day.
+          </span>
+        ) : (
+          <span className="field-error" role="alert">
+            {error}
+          </span>
+        )}
       </p>
     </Dialog>
   )
@@ -106,8 +151,6 @@ const stripOf = ({ fromMs, untilMs }: Range): string | undefined =>
   fromMs === undefined || untilMs === undefined || untilMs - fromMs < 60_000
     ? undefined
     : spanText({ fromMs, untilMs })
-
-const timeHint = "Use a time such as 09:30 or 09:30:00."
 
 const endOfDay = (zone: string, day: string): number | undefined => {
   const noonMs = instantIn(zone, day, "12:00")
@@ -148,14 +191,14 @@ const quickSpans = (zone: string, isPast: boolean): ReadonlyArray<QuickSpan> => 
 interface DayAndTimeFieldsProps {
   readonly label: string
   readonly value: DayAndTime
+  /** What an empty time means. */
+  readonly placeholder: string
   readonly onChange: (value: DayAndTime) => void
-  readonly error?: string | undefined
-  readonly timeError?: string | undefined
 }
 
-const DayAndTimeFields = ({ label, value, onChange, error, timeError }: DayAndTimeFieldsProps) => (
+const DayAndTimeFields = ({ label, value, placeholder, onChange }: DayAndTimeFieldsProps) => (
   <div className="range-fields">
-    <Field label={`${label}, date`} error={error}>
+    <Field label={`${label}, date`}>
       {(attributes) => (
         <input
           {...attributes}
@@ -165,12 +208,12 @@ const DayAndTimeFields = ({ label, value, onChange, error, timeError }: DayAndTi
         />
       )}
     </Field>
-    <Field label={`${label}, time`} error={timeError}>
+    <Field label={`${label}, time`}>
       {(attributes) => (
         <input
           {...attributes}
           inputMode="numeric"
-          placeholder="00:00"
+          placeholder={placeholder}
           value={value.clock}
           onChange={({ target }) => onChange({ ...value, clock: target.value })}
         />

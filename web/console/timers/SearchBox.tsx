@@ -14,6 +14,7 @@ import {
   withWord,
   wordText,
 } from "./search.ts"
+import { hostIn } from "./searchHelp.ts"
 
 export interface SearchBoxProps {
   readonly words: ReadonlyArray<Word>
@@ -170,6 +171,13 @@ const useChoices = (text: string, names: ReadonlyArray<FieldName>): ReadonlyArra
     queryFn: ({ signal }) => namespacesLike(value ?? "", choicesMax, signal),
     enabled: field === "namespace",
   }).data
+  const host = hostIn(text.trim())
+  if (field === undefined && host !== undefined) {
+    return [
+      { text: wordText({ field: "host", value: host }), hint: fields.host },
+      { text: wordText({ field: "id", value: text.trim() }), hint: fields.id },
+    ]
+  }
   if (field === undefined) {
     if (text.includes(":") && value !== undefined) return []
     const matching = names.filter((known) => known.startsWith(text.toLowerCase()))

@@ -4,12 +4,12 @@ import { Link } from "../../kit/Link.tsx"
 import { changeParameters } from "../../kit/places.ts"
 import { Loading, Screen } from "../../kit/Screen.tsx"
 import { useMay, useReachable } from "../../kit/self.ts"
-import { ApiProblem } from "../../kit/serviceCall.ts"
 import { CancelAll } from "../bulk/CancelAll.tsx"
 import { hrefOf, usePlace } from "../location.ts"
 import { DueStrip } from "./DueStrip.tsx"
 import { ExportMenu } from "./ExportMenu.tsx"
 import { FirstTimer } from "./FirstTimer.tsx"
+import { ListProblem, SearchProblems } from "./ListProblem.tsx"
 import { RangeButton } from "./RangeButton.tsx"
 import { SearchBox } from "./SearchBox.tsx"
 import {
@@ -20,6 +20,7 @@ import {
   searchText,
   type Word,
 } from "./search.ts"
+import { hostIn, searchHints, searchProblems } from "./searchHelp.ts"
 import "./timers.css"
 import { countText } from "../../kit/countText.ts"
 import { TimerRows } from "./TimerRows.tsx"
@@ -38,11 +39,12 @@ export const TimersPage = () => {
   const clear = () => changeParameters({ q: undefined, from: undefined, until: undefined })
   if (reachable === undefined) return <Loading />
   const request = requestOf(words, { from, until }, reachable)
+  const problems = searchProblems(words)
   return (
     <>
       <header className="page-head">
         <h1>Timers</h1>
-        <TimerCount request={request} />
+        {problems.length === 0 && <TimerCount request={request} />}
         {may("timers.write") && (
           <Link className="button button-primary" href={hrefOf("new")}>
             New timer
@@ -51,13 +53,19 @@ export const TimersPage = () => {
       </header>
       <div className="list-tools">
         <SearchBox words={words} onChange={(next) => changeParameters({ q: searchText(next) })} />
-        <RangeButton from={from} until={until} />
-        <ExportMenu request={request} name="timers" />
-        <CancelAll request={request} />
+        <RangeButton from={from} until={until} of={request.states.includes("pending") ? "due" : "finished"} />
+        {problems.length === 0 && <ExportMenu request={request} name="timers" />}
+        {problems.length === 0 && <CancelAll request={request} />}
       </div>
-      {!needsNamespace(request) && <DueStrip request={requestOf(words, {}, reachable)} />}
+      {problems.length === 0 && !needsNamespace(request) && (
+        <DueStrip request={requestOf(words, {}, reachable)} />
+      )}
       <section className="card" aria-label="Timers">
-        <TimerList request={request} words={words} isFiltered={isFiltered} onClear={clear} />
+        {problems.length > 0 ? (
+          <SearchProblems problems={problems} onClear={clear} />
+        ) : (
+          <TimerList request={request} words={words} isFiltered={isFiltered} onClear={clear} />
+        )}
       </section>
     </>
   )
@@ -86,7 +94,9 @@ const TimerList = ({ request, words, isFiltered, onClear }: TimerListProps) => {
   if (isBlocked) {
     return (
       <Screen kind="noMatch" title="Choose a namespace">
-        Delivered and cancelled timers are listed by namespace. Add <code>namespace:…</code> to the search.
+        <p>
+          Delivered and cancelled timers are listed by namespace. Add <code>namespace:…</code> to the search.
+        </p>
       </Screen>
     )
   }
@@ -102,11 +112,15 @@ const TimerList = ({ request, words, isFiltered, onClear }: TimerListProps) => {
         actions={
           <>
             <OtherStates request={request} words={words} />
+            <HostInstead words={words} />
             <Button onClick={onClear}>Clear the search</Button>
           </>
         }
       >
         {!words.some(({ field }) => field === "state") && <p>Only pending timers were searched.</p>}
+        {searchHints(words).map((hint) => (
+          <p key={hint}>{hint}</p>
+        ))}
         {examined > 0 && <p>{examined.toLocaleString("en")} timers were examined.</p>}
       </Screen>
     ) : (
@@ -156,6 +170,14 @@ const OtherStates = ({ request, words }: OtherStatesProps) => {
   )
 }
 
+/** A host that was typed or pasted without its field is searched as an id, and rarely meant so. */
+const HostInstead = ({ words }: { readonly words: ReadonlyArray<Word> }) => {
+  const host = hostIn(words.findLast(({ field }) => field === "id")?.value ?? "")
+  if (host === undefined) return null
+  const next = [...words.filter(({ field }) => field !== "id"), { field: "host" as const, value: host }]
+  return <Button onClick={() => changeParameters({ q: searchText(next) })}>Search host:{host}</Button>
+}
+
 interface ListEndProps {
   readonly rows: number
   readonly examined: number
@@ -184,47 +206,5 @@ const ListEnd = ({ rows, examined, hasMore, isLoading, error, onMore }: ListEndP
         </Button>
       )}
     </footer>
-  )
-}
-
-interface ListProblemProps {
-  readonly error: Error
-  readonly onRetry: () => void
-  readonly onClear: () => void
-}
-
-export const ListProblem = ({ error, onRetry, onClear }: ListProblemProps) => {
-  if (error instanceof ApiProblem && error.status === 403) {
-    return (
-      <Screen kind="forbidden" title="Your key may not see this">
-        {error.message}
-      </Screen>
-    )
-  }
-  if (error instanceof ApiProblem && error.status === 400) {
-    return (
-      <Screen
-        kind="failed"
-        title="The search is not valid"
-        actions={<Button onClick={onClear}>Clear the search</Button>}
-      >
-        {error.errors.length > 0
-          ? error.errors.map(({ pointer, detail }) => (
-              <p key={pointer}>
-                <code>{pointer.replace(/^\//, "")}</code> {detail}
-              </p>
-            ))
-          : error.message}
-      </Screen>
-    )
-  }
-  return (
-    <Screen
-      kind="failed"
-      title="The timers could not be loaded"
-      actions={<Button onClick={onRetry}>Try again</Button>}
-    >
-      {error.message}
-    </Screen>
   )
 }

@@ -35,14 +35,18 @@ export const knownValues: Partial<Record<FieldName, ReadonlyArray<string>>> = {
 const wordPattern = /(?:([a-z]+):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))/g
 const wordsMax = 40
 
-/** A word without a field is the beginning of an id. */
-export const parseSearch = (text: string): ReadonlyArray<Word> =>
-  [...text.matchAll(wordPattern)].slice(0, wordsMax).flatMap(([whole, name, quoted, plain = ""]) => {
+/** Words without a field are the beginning of an id, which may contain blanks. */
+export const parseSearch = (text: string): ReadonlyArray<Word> => {
+  const words: Array<Word> = []
+  const free: Array<string> = []
+  for (const [whole, name, quoted, plain = ""] of [...text.matchAll(wordPattern)].slice(0, wordsMax)) {
     const field = fieldNames.find((known) => known === name)
     const value = quoted === undefined ? plain : quoted.replace(/\\(.)/g, "$1")
-    if (field !== undefined) return value === "" ? [] : [{ field, value }]
-    return [{ field: "id", value: quoted === undefined ? whole : value }]
-  })
+    if (field === undefined) free.push(quoted === undefined ? whole : value)
+    else if (value !== "") words.push({ field, value })
+  }
+  return free.length === 0 ? words : [...words, { field: "id", value: free.join(" ") }]
+}
 
 export const wordText = ({ field, value }: Word): string =>
   `${field}:${/[\s"\\]/.test(value) ? `"${value.replace(/["\\]/g, "\\$&")}"` : value}`

@@ -6,9 +6,9 @@ import { needsNamespace, type SearchRequest } from "./search.ts"
 
 export type CountAnswer = typeof CountTimersAnswer.Encoded
 
-export const useTimerCount = (request: SearchRequest): CountAnswer | undefined =>
+export const useTimerCount = (request: SearchRequest, isWanted = true): CountAnswer | undefined =>
   useQuery({
     queryKey: ["count", request],
     queryFn: ({ signal }) => call<CountAnswer>("timers/count", request, signal),
-    enabled: !needsNamespace(request),
+    enabled: isWanted && !needsNamespace(request),
   }).data
