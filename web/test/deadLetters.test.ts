@@ -141,6 +141,8 @@ describeBrowser("the page Dead letters", (browser) => {
       const { page } = opened
       await rows(page).first().waitFor()
       await service.post("service/pause", { reason: "so that replays stay pending" })
+      await page.keyboard.press("r")
+      await page.getByText("Select a row first (x).").waitFor()
       for (const key of ["j", "x", "j", "x", "r"]) await page.keyboard.press(key)
       await page.getByRole("dialog", { name: "Replay 2 dead letters" }).waitFor()
       await dialog(page).getByRole("button", { name: "Replay" }).press("Enter")

@@ -150,6 +150,7 @@ describeBrowser("the list of namespaces", (browser) => {
         .waitFor()
       expect((await settingsOf(service, "billing")).paused).toBe(true)
       await choose("Resume …")
+      await page.getByText("Now 0 timers are waiting.").waitFor()
       await page.getByRole("button", { name: "Resume", exact: true }).press("Enter")
       await page
         .getByRole("row", { name: /^billing/ })
@@ -159,7 +160,7 @@ describeBrowser("the list of namespaces", (browser) => {
       await untilNoDialog(page)
       await page.keyboard.press("j")
       await page.locator(".row-at").waitFor()
-      await page.evaluate("document.activeElement.blur()")
+      // The button of the menu had the focus. The key goes to the row.
       await page.keyboard.press("Enter")
       await page.waitForURL(/namespace\?name=billing$/)
       expect(await opened.troubles()).toEqual([])

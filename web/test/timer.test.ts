@@ -55,7 +55,9 @@ describeBrowser("the page of a timer", (browser) => {
       const { page } = opened
       await page.getByRole("heading", { name: /^Attempt 1 failed, the next is due in/ }).waitFor()
       await page.getByText("Attempt 2 is due").waitFor()
-      expect(await page.getByRole("listitem").filter({ hasText: "Attempt 1" }).innerText()).toContain("503")
+      expect(await page.getByRole("listitem").filter({ hasText: "Attempt 1" }).innerText()).toContain(
+        "Answer 503 Service Unavailable",
+      )
     }))
 
   test("a paused namespace is named as the reason why it has not fired", () =>

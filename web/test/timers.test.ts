@@ -205,6 +205,12 @@ describeBrowser("the page Timers", (browser) => {
       await page.mouse.move(box.x + 100, box.y + 20)
       await page.mouse.wheel(0, 300)
       await eventually("a zoom", () => (page.url() === narrow ? undefined : true))
+      // The buttons keep now in view.
+      await page.goto(`${service.url}/console/timers`)
+      await page.getByText("2 in this chart").waitFor()
+      for (let zoom = 0; zoom < 3; zoom++) await page.getByRole("button", { name: "Zoom in" }).click()
+      await page.getByText("1 in this chart").waitFor()
+      await page.locator(".strip-now").waitFor()
       expect(await opened.troubles()).toEqual([])
     }))
 
@@ -358,11 +364,12 @@ describeBrowser("the page Timers", (browser) => {
       }
     }))
 
-  test("on a phone a row shows id, state, due time and target", () =>
+  test("on a phone a row shows id, state, due time with its clock, and target", () =>
     withConsole({}, async (service) => {
       await create(service, [{ timerId: "a", inMs: 10 * hourMs, callbackUrl: "http://hook.test/x" }])
       await using opened = await openConsole(browser(), service, "timers", phone)
       const row = opened.page.getByRole("row").filter({ hasText: "shop / a" })
       for (const text of ["pending", /^in 9 h/, "hook.test"]) await row.getByText(text).waitFor()
+      await row.locator(".moment-exact").waitFor()
     }))
 })

@@ -9,7 +9,7 @@ import { FilterWords } from "./FilterWords.tsx"
 import { JobProgress, JobState } from "./JobProgress.tsx"
 import { useAbort, useBulkJob } from "./useBulkJob.ts"
 import { useMayAct } from "./useMayAct.ts"
-import { useReplayed } from "./useReplayed.ts"
+import { useFate } from "./useReplayed.ts"
 
 export interface JobPanelProps {
   readonly jobId: string
@@ -49,7 +49,7 @@ const useWhenEnded = (state: BulkJob["state"] | undefined, act: () => void): voi
 const JobShown = ({ job, onClose }: { readonly job: BulkJob; readonly onClose: () => void }) => {
   const abort = useAbort()
   const mayAct = useMayAct()
-  const replayed = useReplayed(job).data
+  const replayed = useFate(job)
   const isRunning = job.state === "running"
   return (
     <section className="card job-panel" aria-label="Bulk job">

@@ -24,16 +24,18 @@ export const JobState = (outcome: JobOutcomeProps) => (
 )
 
 /** `1,200 of 12,431`. A capped count is a lower bound, and a job may meet fewer timers than were counted. */
-export const progressText = (job: BulkJob): string =>
-  job.state === "done"
-    ? resultText(job)
-    : `${numberText(handledBy(job))} of ${numberText(job.expect)}${job.capped ? "+" : ""}`
+const progressText = (job: BulkJob): string =>
+  `${numberText(handledBy(job))} of ${numberText(job.expect)}${job.capped ? "+" : ""}`
 
 export const JobProgress = (outcome: JobOutcomeProps) => {
   const { job, replayed } = outcome
   const handled = handledBy(job)
   const max = Math.max(job.expect, handled)
   const skipped = job.done.skipped ?? 0
+  const result =
+    replayed === undefined || job.state === "running"
+      ? resultText(job)
+      : `${fateText(job, replayed)}${skipped > 0 ? `; ${numberText(skipped)} skipped` : ""}`
   return (
     <div className="job-progress">
       <Progress
@@ -43,10 +45,8 @@ export const JobProgress = (outcome: JobOutcomeProps) => {
         tone={toneOf(outcome)}
       />
       <span className="figures">
-        {job.state === "done" && replayed !== undefined
-          ? `${fateText(job, replayed)}${skipped > 0 ? `; ${numberText(skipped)} skipped` : ""}`
-          : progressText(job)}
-        {job.state !== "done" && handled > 0 && <span className="muted"> ({resultText(job)})</span>}
+        {job.state === "done" ? result : progressText(job)}
+        {job.state !== "done" && handled > 0 && <span className="muted"> ({result})</span>}
       </span>
       {job.problem !== undefined && (
         <span className={job.state === "running" ? "job-waits" : "field-error"}>{job.problem}</span>

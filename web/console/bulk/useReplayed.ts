@@ -52,6 +52,12 @@ export const useReplayed = (job: BulkJob, isWanted = true) => {
   })
 }
 
+/** The same, but undefined while a job that has just ended is still shown with older counts. */
+export const useFate = (job: BulkJob, isWanted = true): ReplayedTimers | undefined => {
+  const { data, isPlaceholderData } = useReplayed(job, isWanted)
+  return isPlaceholderData ? undefined : data
+}
+
 const readReplayed = async (job: BulkJob, signal: AbortSignal): Promise<ReplayedTimers> => {
   const filter = filterSince(job)
   const read = (states: ReadonlyArray<Fate>, more: object = {}) =>

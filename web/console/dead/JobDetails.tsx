@@ -8,7 +8,7 @@ import { type BulkJob, deeds, handledBy, listOf, numberText, resultText } from "
 import { FilterWords } from "../bulk/FilterWords.tsx"
 import { JobProgress, JobState } from "../bulk/JobProgress.tsx"
 import { useBulkJob } from "../bulk/useBulkJob.ts"
-import { useReplayed } from "../bulk/useReplayed.ts"
+import { useFate } from "../bulk/useReplayed.ts"
 import { hrefOf } from "../location.ts"
 import { AbortButton } from "./JobList.tsx"
 import { JobProblem } from "./JobProblem.tsx"
@@ -42,7 +42,7 @@ export const JobDetails = ({ jobId }: { readonly jobId: string }) => {
 
 const JobFacts = ({ job }: { readonly job: BulkJob }) => {
   const list = listOf(job)
-  const replayed = useReplayed(job).data
+  const replayed = useFate(job)
   return (
     <div className="card-body job-facts">
       <div className="job-facts-progress">

@@ -7,7 +7,7 @@ import { FilterWords } from "../bulk/FilterWords.tsx"
 import { JobProgress, JobState } from "../bulk/JobProgress.tsx"
 import { useAbort } from "../bulk/useBulkJob.ts"
 import { useMayAct } from "../bulk/useMayAct.ts"
-import { hasReplayed, useReplayed } from "../bulk/useReplayed.ts"
+import { hasReplayed, useFate } from "../bulk/useReplayed.ts"
 import { hrefOf } from "../location.ts"
 import { FreshButton } from "./FreshButton.tsx"
 import { JobProblem } from "./JobProblem.tsx"
@@ -94,7 +94,7 @@ interface JobRowProps {
 
 const JobRow = ({ job, isRecent }: JobRowProps) => {
   const { verb, noun } = deeds[job.do]
-  const replayed = useReplayed(job, isRecent).data
+  const replayed = useFate(job, isRecent)
   return (
     <tr>
       <td className="job-state">

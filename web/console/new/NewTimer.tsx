@@ -1,6 +1,7 @@
 /** The form for a new timer, and beside it the request that it sends. */
 import { Button } from "../../kit/Button.tsx"
 import { Field } from "../../kit/Field.tsx"
+import { useSettled } from "../../kit/useSettled.ts"
 import { PausedNote } from "../PausedNote.tsx"
 import { CreateResult } from "./CreateResult.tsx"
 import { isNamespaceName } from "./draftChecks.ts"
@@ -65,49 +66,52 @@ interface KeyFieldsProps {
   readonly onChange: (changes: Partial<TimerDraft>) => void
 }
 
-const KeyFields = ({ draft, errorAt, onChange }: KeyFieldsProps) => (
-  <div className="form-group">
-    <div className="form-row">
-      <NamespaceField
-        namespace={draft.namespace}
-        error={errorAt("/namespace")}
-        onChange={(namespace) => onChange({ namespace })}
+const KeyFields = ({ draft, errorAt, onChange }: KeyFieldsProps) => {
+  const namespace = useSettled(draft.namespace.trim())
+  return (
+    <div className="form-group">
+      <div className="form-row">
+        <NamespaceField
+          namespace={draft.namespace}
+          error={errorAt("/namespace")}
+          onChange={(namespace) => onChange({ namespace })}
+        />
+        <Field
+          label="Id"
+          hint={draft.timerId === "" ? "Empty: the service makes one." : undefined}
+          error={errorAt("/timerId")}
+        >
+          {(attributes) => (
+            <input
+              {...attributes}
+              value={draft.timerId}
+              placeholder="such as invoice-4711-reminder"
+              spellCheck={false}
+              autoComplete="off"
+              onChange={({ target }) => onChange({ timerId: target.value })}
+            />
+          )}
+        </Field>
+      </div>
+      <PausedNote
+        namespaces={isNamespaceName(namespace) ? [namespace] : []}
+        meaning="it accepts the timer, but the timer will wait"
       />
-      <Field
-        label="Id"
-        hint={draft.timerId === "" ? "Empty: the service makes one." : undefined}
-        error={errorAt("/timerId")}
-      >
-        {(attributes) => (
-          <input
-            {...attributes}
-            value={draft.timerId}
-            placeholder="such as invoice-4711-reminder"
-            spellCheck={false}
-            autoComplete="off"
-            onChange={({ target }) => onChange({ timerId: target.value })}
-          />
-        )}
-      </Field>
+      {draft.timerId !== "" && (
+        <Field label="If a timer with this id is pending" error={errorAt("/onExisting")}>
+          {(attributes) => (
+            <select
+              {...attributes}
+              value={draft.onExisting}
+              onChange={({ target }) => onChange({ onExisting: target.value })}
+            >
+              <option value="replace">Replace it</option>
+              <option value="keep">Keep it</option>
+              <option value="fail">Refuse this one</option>
+            </select>
+          )}
+        </Field>
+      )}
     </div>
-    <PausedNote
-      namespaces={isNamespaceName(draft.namespace.trim()) ? [draft.namespace.trim()] : []}
-      meaning="it accepts the timer, but the timer will wait"
-    />
-    {draft.timerId !== "" && (
-      <Field label="If a timer with this id is pending" error={errorAt("/onExisting")}>
-        {(attributes) => (
-          <select
-            {...attributes}
-            value={draft.onExisting}
-            onChange={({ target }) => onChange({ onExisting: target.value })}
-          >
-            <option value="replace">Replace it</option>
-            <option value="keep">Keep it</option>
-            <option value="fail">Refuse this one</option>
-          </select>
-        )}
-      </Field>
-    )}
-  </div>
-)
+  )
+}

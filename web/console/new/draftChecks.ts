@@ -51,9 +51,14 @@ const checkTarget = (at: string, target: TargetDraft, check: Check, duration: Ch
   duration(`${at}/timeout`, timeout)
   const names = headers.map(({ name }) => name.trim().toLowerCase())
   const twice = names.find((name, index) => name !== "" && names.indexOf(name) < index)
-  check(`${at}/headers`, twice ?? "", () => false, `has ${twice} twice: header names do not differ by case`)
+  check(
+    `${at}/headers`,
+    twice ?? "",
+    () => false,
+    `The headers have ${twice} twice: header names do not differ by case.`,
+  )
   const nameless = headers.find(({ name, value }) => name.trim() === "" && value !== "")
-  check(`${at}/headers`, nameless?.value ?? "", () => false, "has a value without a name")
+  check(`${at}/headers`, nameless?.value ?? "", () => false, "The headers have a value without a name.")
 }
 
 const checkRetry = (retry: RetryDraft, check: Check, duration: CheckDuration): void => {

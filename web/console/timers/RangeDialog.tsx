@@ -3,6 +3,7 @@ import { type FormEvent, useId, useState } from "react"
 import { Button } from "../../kit/Button.tsx"
 import { Dialog } from "../../kit/Dialog.tsx"
 import { Field } from "../../kit/Field.tsx"
+import { focusedFirst } from "../../kit/focusedFirst.ts"
 import { nowMs } from "../../kit/now.ts"
 import { changeParameters } from "../../kit/places.ts"
 import { clockText, daysToMonday, dayText, instantIn, laterDay } from "../../kit/times.ts"
@@ -116,6 +117,7 @@ export const RangeDialog = ({ from, until, of, onClose }: RangeDialogProps) => {
       <form id={form} onSubmit={submit} noValidate>
         <DayAndTimeFields
           label="From"
+          isFocusedFirst
           value={typed.start}
           placeholder="start of day"
           onChange={(start) => setTyped({ ...typed, start })}
@@ -190,18 +192,26 @@ const quickSpans = (zone: string, isPast: boolean): ReadonlyArray<QuickSpan> => 
 
 interface DayAndTimeFieldsProps {
   readonly label: string
+  readonly isFocusedFirst?: boolean
   readonly value: DayAndTime
   /** What an empty time means. */
   readonly placeholder: string
   readonly onChange: (value: DayAndTime) => void
 }
 
-const DayAndTimeFields = ({ label, value, placeholder, onChange }: DayAndTimeFieldsProps) => (
+const DayAndTimeFields = ({
+  label,
+  isFocusedFirst = false,
+  value,
+  placeholder,
+  onChange,
+}: DayAndTimeFieldsProps) => (
   <div className="range-fields">
     <Field label={`${label}, date`}>
       {(attributes) => (
         <input
           {...attributes}
+          ref={isFocusedFirst ? focusedFirst : undefined}
           type="date"
           value={value.day}
           onChange={({ target }) => onChange({ ...value, day: target.value })}
