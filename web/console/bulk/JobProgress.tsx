@@ -15,8 +15,10 @@ const tones = { running: "accent", done: "good", aborted: "neutral", failed: "ba
 /** A replay is good only if the timers are: a job that is done may have armed timers that died again. */
 const toneOf = ({ job, replayed }: JobOutcomeProps): NonNullable<ProgressProps["tone"]> => {
   if (job.state !== "done" || !hasReplayed(job)) return tones[job.state]
-  if (replayed === undefined || replayed.counts.pending > 0) return "neutral"
-  return replayed.counts.dead > 0 ? "warning" : "good"
+  if (replayed === undefined) return "neutral"
+  const { counts, isCut } = replayed
+  if (counts.dead > 0) return "warning"
+  return isCut || counts.pending + counts.cancelled > 0 ? "neutral" : "good"
 }
 
 export const JobState = (outcome: JobOutcomeProps) => (

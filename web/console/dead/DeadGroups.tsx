@@ -75,7 +75,7 @@ export const DeadGroups = (props: DeadGroupsProps) => {
     },
     x: () => {
       const timers = current?.timer === undefined ? (current?.group.timers ?? []) : [current.timer]
-      tools.selection.toggle(timers.filter(tools.maySelect))
+      if (timers.some(tools.maySelect)) tools.selection.toggle(timers.filter(tools.maySelect))
     },
     r: () => act("replay"),
     d: () => act("discard"),

@@ -69,7 +69,11 @@ const DeadSearch = ({ reachable }: { readonly reachable: ReadonlyArray<string> }
         <RangeButton from={from} until={until} of="died" />
         {problems.length === 0 && <ExportMenu request={request} name="dead-letters" />}
       </div>
-      {problems.length > 0 && <SearchProblems problems={problems} onClear={clearDeadSearch} />}
+      {problems.length > 0 && (
+        <section className="card" aria-label="Dead letters">
+          <SearchProblems problems={problems} onClear={clearDeadSearch} />
+        </section>
+      )}
       {problems.length === 0 && (
         <DeadLetters
           // Another search is another list: nothing of it stays selected.

@@ -14,8 +14,8 @@ import { useMay } from "../../kit/self.ts"
 import { call } from "../../kit/serviceCall.ts"
 import { durationText } from "../../kit/times.ts"
 import { hrefOf } from "../location.ts"
+import { NamespaceLinks } from "../NamespaceLinks.tsx"
 import { NeedsRight } from "../NeedsRight.tsx"
-import { namespaceHref } from "../namespaces/hrefs.ts"
 import { useNamespaceList } from "../namespaces/useNamespaceList.ts"
 import { useDeadCount } from "../useDeadCount.ts"
 import { useService } from "../useService.ts"
@@ -109,7 +109,7 @@ const Summary = ({ cluster: { nodes, shards, clockOffsetMs } }: { readonly clust
         name="Longest overdue"
         isBad={lagMs > lateMs}
         value={durationText(lagMs)}
-        note={lagMs === 0 ? "no due timer waits" : "since the timer was due that waits the longest"}
+        note={lagMs === 0 ? "no due timer waits" : "how long ago the oldest waiting timer was due"}
       />
       <DeadTile />
       <PausedTile />
@@ -148,7 +148,7 @@ const PausedTile = () => {
   const may = useMay()
   const list = useNamespaceList("", undefined, may("namespaces.read")).data
   if (list === undefined) return null
-  const paused = list.namespaces.filter((view) => view.paused)
+  const paused = list.namespaces.flatMap((view) => (view.paused ? [view.namespace] : []))
   return (
     <Tile
       name="Paused namespaces"
@@ -156,12 +156,7 @@ const PausedTile = () => {
       value={String(paused.length)}
       note={
         <>
-          {paused.slice(0, namesShown).map(({ namespace }, index) => (
-            <span key={namespace}>
-              {index > 0 && ", "}
-              <Link href={namespaceHref(namespace)}>{namespace}</Link>
-            </span>
-          ))}
+          <NamespaceLinks names={paused.slice(0, namesShown)} />
           {paused.length > namesShown && ` and ${paused.length - namesShown} more`}
           {list.nextCursor !== undefined && ` among the first ${list.namespaces.length} namespaces`}
         </>

@@ -53,7 +53,11 @@ export const TimersPage = () => {
       </header>
       <div className="list-tools">
         <SearchBox words={words} onChange={(next) => changeParameters({ q: searchText(next) })} />
-        <RangeButton from={from} until={until} of={request.states.includes("pending") ? "due" : "finished"} />
+        <RangeButton
+          from={from}
+          until={until}
+          of={problems.length > 0 || request.states.includes("pending") ? "due" : "finished"}
+        />
         {problems.length === 0 && <ExportMenu request={request} name="timers" />}
         {problems.length === 0 && <CancelAll request={request} />}
       </div>
