@@ -321,6 +321,7 @@ describeBrowser("the page Timers", (browser) => {
       const help = page.getByRole("dialog", { name: "Help" })
       await help.getByText("Pending: an attempt failed, and another will follow.").waitFor()
       await help.getByText("correlation:").waitFor()
+      expect(await opened.inaccessible()).toEqual([])
       await page.keyboard.press("Escape")
       await untilNoDialog(page)
       await page.keyboard.press("2")

@@ -90,6 +90,7 @@ interface TimerViewProps {
 
 const TimerView = ({ found, staleBecause, onChange }: TimerViewProps) => {
   const { timer } = found
+  const isPaused = usePausedAmong([timer.namespace]).length > 0
   return (
     <>
       <nav className="crumbs" aria-label="Path">
@@ -99,13 +100,13 @@ const TimerView = ({ found, staleBecause, onChange }: TimerViewProps) => {
       </nav>
       <header className="page-head">
         <h1>{timer.timerId}</h1>
-        <StateBadge timer={timer} />
+        <StateBadge timer={timer} isPaused={isPaused} />
         <div className="page-actions">
           <TimerActions found={found} onChange={onChange} />
         </div>
       </header>
       <StaleBanner error={staleBecause} />
-      <SummaryCard timer={timer} />
+      <SummaryCard timer={timer} isPaused={isPaused} />
       <div className="timer-columns">
         <div className="timer-main">
           <Timeline timer={timer} />
@@ -118,8 +119,13 @@ const TimerView = ({ found, staleBecause, onChange }: TimerViewProps) => {
   )
 }
 
-const SummaryCard = ({ timer }: { readonly timer: Timer }) => {
-  const isPaused = usePausedAmong([timer.namespace]).length > 0
+interface SummaryCardProps {
+  readonly timer: Timer
+  /** Its namespace is paused. */
+  readonly isPaused: boolean
+}
+
+const SummaryCard = ({ timer, isPaused }: SummaryCardProps) => {
   const { tone, title, text } = summaryOf(timer, useNow(), isPaused)
   // A pending timer is described by how far away its time is.
   const isKnown = useIsTimeKnown() || timer.finishedAt !== undefined
