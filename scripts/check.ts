@@ -55,6 +55,8 @@ const staticChecks: ReadonlyArray<Program> = [
   { title: "format and lint", command: installed("biome"), args: ["check", "--error-on-warnings", "."] },
   { title: "types", command: installed("tsc"), args: ["--project", "tsconfig.json"] },
   { title: "types of the pages", command: installed("tsc"), args: ["--project", "web/tsconfig.json"] },
+  // Without the types of a runtime: the client uses only what all of them have.
+  { title: "types of the client", command: installed("tsc"), args: ["--project", "sdks/typescript"] },
 ]
 
 /** Only the fast group can use all cores. It does so when no other group runs. */

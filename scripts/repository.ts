@@ -31,6 +31,8 @@ export const sourceRoots: ReadonlyArray<string> = [
   "bench/src",
   "drivers",
   "scripts",
+  "sdks/conformance",
+  "sdks/typescript/src",
 ]
 
 export const testRoots: ReadonlyArray<string> = [
@@ -44,6 +46,7 @@ export const testRoots: ReadonlyArray<string> = [
   "egress/test",
   "http/test",
   "scripts/test",
+  "sdks/typescript/test",
   "server/test",
   "web/test",
 ]
@@ -92,6 +95,7 @@ const resolve = (path: string, specifier: string): string => {
   if (specifier.startsWith(".")) return normalize(join(dirname(path), specifier))
   const [, name, inner] = /^@punctual\/([^/]+)(?:\/(.+))?$/.exec(specifier) ?? []
   if (name === undefined) return specifier
+  if (name === "client") return `sdks/typescript/src/${inner ?? "index"}.ts`
   if (inner === undefined) return `${name}/src/inprocess/Punctual.ts`
   return inner.startsWith("testkit/") ? `${name}/${inner}.ts` : `${name}/src/${inner}.ts`
 }
