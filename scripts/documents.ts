@@ -22,8 +22,12 @@ export interface DocumentLink {
   readonly line: number
 }
 
-/** README and the guides: a test runs every block of them. */
-export const guides = (): ReadonlyArray<string> => ["README.md", ...filesBelow("docs/guides", ".md")]
+/** README, the guides and the READMEs of the client libraries: a test runs every block of them. */
+export const guides = (): ReadonlyArray<string> => [
+  "README.md",
+  ...filesBelow("docs/guides", ".md"),
+  "sdks/typescript/README.md",
+]
 
 /** All documents that are written by hand, or that a bench has written. */
 export const documents = (): ReadonlyArray<string> => [
@@ -33,6 +37,8 @@ export const documents = (): ReadonlyArray<string> => [
   "CHANGELOG.md",
   ...filesBelow("docs", ".md"),
   ...filesBelow("bench", ".md"),
+  "sdks/conformance/README.md",
+  "sdks/typescript/README.md",
 ]
 
 /** A block in a list is indented; its text is not. */

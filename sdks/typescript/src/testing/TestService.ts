@@ -32,31 +32,7 @@ const advanceWithinMs = 60_000
 const advancesMost = 1_000
 const outputCharsKept = 10_000
 
-/** Starts a service for a test: `await using service = await startTestService()`. */
-export const startTestService = async (options: TestServiceOptions = {}): Promise<TestService> => {
-  const at = options.startAt === undefined ? "" : `:${instantText("startAt", options.startAt)}`
-  const child = spawn(options.executable ?? findExecutable(), ["serve"], {
-    env: {
-      ...withoutSettings(process.env),
-      TIMER_STORE_URL: "memory:",
-      TIMER_HTTP_PORT: "0",
-      TIMER_LOG: "warn",
-      TIMER_CLOCK: `manual${at}`,
-      ...options.settings,
-    },
-    stdio: ["ignore", "pipe", "pipe"],
-  })
-  process.once("exit", () => child.kill("SIGKILL"))
-  try {
-    const url = await untilReady(child)
-    return new TestService(child, url, options.namespace ?? "test")
-  } catch (error) {
-    child.kill("SIGKILL")
-    throw error
-  }
-}
-
-/** A running service with a manual clock. Make it with `startTestService`. */
+/** A running service with a manual clock: `await using service = await TestService.start()`. */
 export class TestService implements AsyncDisposable {
   readonly url: string
   /** A client of the service. Its delays count by the clock of the service. */
@@ -66,12 +42,37 @@ export class TestService implements AsyncDisposable {
   readonly #child: ChildProcess
   readonly #receivers: Array<TestReceiver> = []
 
-  /** @internal */
-  constructor(child: ChildProcess, url: string, namespace: string) {
+  private constructor(child: ChildProcess, url: string, namespace: string) {
     this.#child = child
     this.url = url
     this.punctual = new Punctual({ url, namespace, delayFrom: "server" })
     this.admin = admin(this.punctual)
+  }
+
+  /** Starts the program, and returns when the service takes timers. */
+  static async start(options: TestServiceOptions = {}): Promise<TestService> {
+    const at = options.startAt === undefined ? "" : `:${instantText("startAt", options.startAt)}`
+    const child = spawn(options.executable ?? findExecutable(), ["serve"], {
+      env: {
+        ...withoutSettings(process.env),
+        TIMER_STORE_URL: "memory:",
+        TIMER_HTTP_PORT: "0",
+        TIMER_LOG: "warn",
+        // With a key the service can keep the webhook secrets of the test.
+        TIMER_SECRET_KEY: "0123456789abcdef".repeat(4),
+        TIMER_CLOCK: `manual${at}`,
+        ...options.settings,
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+    })
+    // If the test ends without a stop, the service must not stay.
+    process.once("exit", () => child.kill("SIGKILL"))
+    try {
+      return new TestService(child, await untilReady(child), options.namespace ?? "test")
+    } catch (error) {
+      child.kill("SIGKILL")
+      throw error
+    }
   }
 
   /** The time of the service. */
