@@ -90,6 +90,8 @@ const matches = (fields: Fields, wanted: Fields): boolean =>
 export const waits = {
   firstWaitMs: 250,
   multiplier: 2,
+  /** The waits do not grow beyond this. */
+  mostGrownMs: 8_000,
   /** The part of each wait that is random. */
   jitter: 0.5,
   /** If the service asks for a longer wait, the call fails instead, and `retryAfterMs` says how long. */
@@ -102,7 +104,7 @@ export const waitMsBefore = (
   retryAfterMs: number | undefined,
   random: number,
 ): number | undefined => {
-  const grownMs = waits.firstWaitMs * waits.multiplier ** (retry - 1)
+  const grownMs = Math.min(waits.firstWaitMs * waits.multiplier ** (retry - 1), waits.mostGrownMs)
   const ownMs = grownMs * (1 - waits.jitter * random)
   const waitMs = Math.round(Math.max(ownMs, retryAfterMs ?? 0))
   return waitMs <= waits.longestWaitMs ? waitMs : undefined
