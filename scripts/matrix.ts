@@ -1,6 +1,6 @@
 // `npm run test:matrix`: checks that take too long for every commit. It runs model and property tests with ten times
-// their usual runs, the console over a million timers, the agent killed at every step on every bus and store, more worlds
-// of the simulator than `npm test`, and its mutations.
+// their usual runs, the console over a million timers, the agent killed at every step on every bus and store, the package
+// of the client on several runtimes, more worlds of the simulator than `npm test`, and its mutations.
 // The parts run one after the other and print their progress. The last line has the form of `npm test`: all worlds
 // together count as one test, and so do all mutations.
 import { parseArgs } from "node:util"
@@ -10,15 +10,17 @@ import { summaryOf } from "./summary.ts"
 import { GroupSorter, groups, testFiles } from "./testGroups.ts"
 import { runTests } from "./testRun.ts"
 
-const parts = ["models", "console", "crashes", "seeds", "mutations"] as const
+const parts = ["models", "console", "crashes", "client", "seeds", "mutations"] as const
 type Part = (typeof parts)[number]
 
 /** The console on SQLite. It lists a million timers here. */
 const consoleFile = "web/test/sqliteConsole.test.ts"
 /** The Service Agent, killed again and again. It gets 5,000 calls on each pair of a bus and a store here. */
 const crashesFile = "agent/test/process/crashes.test.ts"
+/** The package of the client. Here it also runs on several versions of Node, and tools of the registry check it. */
+const packageFile = "sdks/typescript/test/process/package.test.ts"
 /** They have parts of their own. */
-const ownParts: ReadonlyArray<string> = [consoleFile, crashesFile]
+const ownParts: ReadonlyArray<string> = [consoleFile, crashesFile, packageFile]
 
 const usage = `npm run test:matrix -- [options]
   --only PART    one of ${parts.join(", ")}
@@ -88,6 +90,9 @@ const run = async ({ parts, seeds, from }: Asked): Promise<ReadonlyArray<Result>
   }
   if (parts.includes("crashes")) {
     results.push(await runTests({ title: "crashes", files: [crashesFile], ...crashesEffort }, true))
+  }
+  if (parts.includes("client")) {
+    results.push(await runTests({ title: "client", files: [packageFile], ...matrixEffort }, true))
   }
   if (parts.includes("seeds")) {
     results.push(

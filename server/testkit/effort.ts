@@ -2,9 +2,9 @@
 // before a commit, and ten times as many now and then. Nothing else reads PUNCTUAL_EFFORT.
 
 const efforts = {
-  fast: { shareOfRuns: 1 / 4, seeds: 20, listedTimers: 10_000, crashedCalls: 200 },
-  usual: { shareOfRuns: 1, seeds: 300, listedTimers: 10_000, crashedCalls: 200 },
-  matrix: { shareOfRuns: 10, seeds: 300, listedTimers: 1_000_000, crashedCalls: 5_000 },
+  fast: { shareOfRuns: 1 / 4, seeds: 20, listedTimers: 10_000, crashedCalls: 200, hasAllRuntimes: false },
+  usual: { shareOfRuns: 1, seeds: 300, listedTimers: 10_000, crashedCalls: 200, hasAllRuntimes: false },
+  matrix: { shareOfRuns: 10, seeds: 300, listedTimers: 1_000_000, crashedCalls: 5_000, hasAllRuntimes: true },
 } as const
 
 const isEffort = (name: string): name is keyof typeof efforts => Object.hasOwn(efforts, name)
@@ -17,7 +17,7 @@ const chosen = (): (typeof efforts)[keyof typeof efforts] => {
   return efforts[name]
 }
 
-const { shareOfRuns, seeds, listedTimers: listed, crashedCalls: crashed } = chosen()
+const { shareOfRuns, seeds, listedTimers: listed, crashedCalls: crashed, hasAllRuntimes } = chosen()
 
 /** The number of runs of a property or model test that usually makes `usualRuns`. */
 export const runsOf = (usualRuns: number): number => Math.ceil(usualRuns * shareOfRuns)
@@ -40,3 +40,6 @@ export const crashedCalls: number = crashed
 
 /** In the matrix every bus and every store has all its crashes. Otherwise one pair has all, and the others have one. */
 export const isEveryCrashTried: boolean = shareOfRuns > 1
+
+/** Whether the client library is also tested on runtimes and with tools that must be downloaded first. */
+export const testsAllRuntimes: boolean = hasAllRuntimes
