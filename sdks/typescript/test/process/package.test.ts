@@ -104,9 +104,9 @@ afterAll(async () => {
   folder[Symbol.dispose]()
 })
 
-const useOn = async (command: string): Promise<void> => {
+const useOn = async (command: string, ...args: ReadonlyArray<string>): Promise<void> => {
   for (const file of ["use.mjs", "use.cjs"]) {
-    const output = await mustRun(command, [file], user, { TIMER_URL: service.url })
+    const output = await mustRun(command, [...args, file], user, { TIMER_URL: service.url })
     // Node 18 warns that its fetch is new.
     expect(output.split("\n")).toContain(printed)
   }
@@ -165,10 +165,15 @@ test("the client with its timers has at most 12 KB (gzip)", async () => {
 if (testsAllRuntimes) {
   describe("before a release", () => {
     const modules = installRegistry((line) => process.stderr.write(`${line}\n`))
-    for (const name of ["node-18", "node-20", "node-24"]) {
-      const node = join(modules, name, "bin", "node")
+    const onDeno = ["run", "--allow-net", "--allow-env", "--allow-read", "--no-prompt", "--quiet"]
+    const runtimes = [
+      ...["node-18", "node-20", "node-24"].map((name) => ({ name, file: `${name}/bin/node`, args: [] })),
+      { name: "deno", file: "deno/deno", args: onDeno },
+    ]
+    for (const { name, file, args } of runtimes) {
+      const program = join(modules, file)
       const title = `the package works on ${name}`
-      if (existsSync(node)) test(title, () => useOn(node))
+      if (existsSync(program)) test(title, () => useOn(program, ...args))
       else test.skip(`${title} (skipped: the registry has no such program for this machine)`, () => undefined)
     }
 
