@@ -1,8 +1,11 @@
 // Commands that readers copy from the console: the shell passes every value on unchanged, and the service understands it.
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { spawn } from "node:child_process"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { withService } from "../../server/test/http/ServiceFixture.ts"
+import { TemporaryFolder } from "../../server/testkit/TemporaryFolder.ts"
 import {
   type CallToCopy,
   commandText,
@@ -10,11 +13,13 @@ import {
   type Members,
   membersOfObject,
   requestText,
+  typescriptText,
 } from "../console/copyAs.ts"
 import { shellWord } from "../kit/shellWord.ts"
 
 setDefaultTimeout(60_000)
 
+const client = fileURLToPath(new URL("../../sdks/typescript/src/index.ts", import.meta.url))
 const main = fileURLToPath(new URL("../../app/src/main.ts", import.meta.url))
 
 /** Runs a text in a shell and returns what it prints. */
@@ -104,6 +109,41 @@ test("there are commands for the calls about one timer, and none for others", ()
 })
 
 const big = '{"n": 12345678901234567890123, "quote": "it\'s"}'
+
+test("the program for create does what the form would do, with any value", () =>
+  withService({}, async ({ url, call }) => {
+    using folder = new TemporaryFolder()
+    const proto = '{"__proto__":{"a":1},"u":"\\u2028"}'
+    for (const [index, payload] of [big, proto, '{"plain": [1, 2.5, "it\'s `$x`"]}'].entries()) {
+      const key = { namespace: "shop", timerId: `-${index} '\`$HOME\`"\\` }
+      const members = new Map([
+        ...membersOfObject({
+          ...key,
+          delay: "1h",
+          callbackUrl: "https://example.com/",
+          tags: nasty.slice(0, 3),
+        }),
+        ["payload", payload],
+      ])
+      const text = typescriptText({ path: "timers/create", members }, { url, needsKey: false })
+      const file = join(folder.path, `program-${index}.ts`)
+      // The program is in another folder than the client.
+      writeFileSync(file, String(text).replace("@punctual/client", client))
+      expect(await runShell(`"${process.execPath}" "${file}"`)).toContain("created")
+      const made = await call("get", key)
+      expect(JSON.stringify(made.json.timer.payload)).toBe(JSON.stringify(JSON.parse(payload)))
+      if (payload === big) expect(made.text).toContain(`"payload":${big}`)
+      expect(made.json.timer.tags).toEqual(nasty.slice(0, 3))
+    }
+  }))
+
+test("there are programs for the calls about one timer, and the key comes from the environment", () => {
+  const members = membersOfObject({ namespace: "shop", timerId: "a" })
+  const keyed = typescriptText({ path: "timers/delete", members }, { ...service, needsKey: true })
+  expect(keyed).toContain("punctual.timers.cancel({")
+  expect(keyed).toContain("// The client reads the key from TIMER_API_KEY.")
+  expect(typescriptText({ path: "timers/no-such", members }, service)).toBeUndefined()
+})
 
 test("the commands for create and update do what the form would do, with ids that look like options", () =>
   withService({}, async ({ url, call }) => {

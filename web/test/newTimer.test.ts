@@ -200,7 +200,7 @@ describeBrowser("the form for a new timer", (browser) => {
       expect(json.timer.executeAt).toBe("2027-10-31T01:30:00.123Z")
     }))
 
-  test("shows the request as JSON, as curl and as a command, to copy", () =>
+  test("shows the request as JSON, as curl, as a command and as TypeScript, to copy", () =>
     withConsole({}, async (service) => {
       await using opened = await openConsole(browser(), service, "new?namespace=shop")
       const { page } = opened
@@ -216,6 +216,7 @@ describeBrowser("the form for a new timer", (browser) => {
       await copies("JSON", `"payload": ${big}`)
       await copies("curl", `curl -s ${service.url}/api/v1/timers/create`)
       await copies("CLI", "punctual timers create shop")
+      await copies("TypeScript", "await punctual.timers.create({")
     }))
 
   test("knows the namespace: its name, its retries, and that it is paused", () =>

@@ -4,12 +4,13 @@ import { CopyButton } from "../../kit/CopyButton.tsx"
 import { Segments } from "../../kit/Segments.tsx"
 import { useSelf } from "../../kit/self.ts"
 import { serviceUrl } from "../../kit/serviceUrl.ts"
-import { type CallToCopy, commandText, curlText, requestText } from "../copyAs.ts"
+import { type CallToCopy, commandText, curlText, requestText, typescriptText } from "../copyAs.ts"
 
 const forms = [
   { value: "json", label: "JSON" },
   { value: "curl", label: "curl" },
   { value: "command", label: "CLI" },
+  { value: "typescript", label: "TypeScript" },
 ] as const
 
 type Form = (typeof forms)[number]["value"]
@@ -37,6 +38,7 @@ export const RequestTexts = ({ call }: RequestProps) => {
     json: requestText(call.members),
     curl: curlText(call, service),
     command: commandText(call, service) ?? "",
+    typescript: typescriptText(call, service) ?? "",
   }
   return (
     <>

@@ -10,7 +10,7 @@ import { ApiProblem, call } from "../../kit/serviceCall.ts"
 import { serviceUrl } from "../../kit/serviceUrl.ts"
 import { toast } from "../../kit/toasts.tsx"
 import type { Timer, TimerWithPayload } from "../api.ts"
-import { commandText, curlText, membersOfObject } from "../copyAs.ts"
+import { commandText, curlText, membersOfObject, typescriptText } from "../copyAs.ts"
 import { hrefOf } from "../location.ts"
 import { EditTimer } from "../new/EditTimer.tsx"
 import { PausedNote } from "../PausedNote.tsx"
@@ -234,6 +234,11 @@ const copyItems = (timer: Timer, needsKey: boolean): ReadonlyArray<MenuItem> => 
       label: "Copy as command",
       icon: "copy",
       onChoose: () => void copy(commandText(get, service) ?? ""),
+    },
+    {
+      label: "Copy as TypeScript",
+      icon: "copy",
+      onChoose: () => void copy(typescriptText(get, service) ?? ""),
     },
     { label: "Copy link", icon: "copy", onChoose: () => void copy(location.href) },
     { label: "Copy as JSON", icon: "copy", onChoose: () => void copy(JSON.stringify(timer, undefined, 2)) },
