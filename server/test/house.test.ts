@@ -252,6 +252,15 @@ const rules: ReadonlyArray<Rule> = [
       ),
   },
   {
+    law: "the client library imports itself, and only its help for tests imports modules of Node",
+    broken: () =>
+      importsWhere(sources, (path, from) => {
+        if (!path.startsWith("sdks/typescript/src/")) return false
+        const isOfTesting = path.startsWith("sdks/typescript/src/testing/")
+        return !from.startsWith("sdks/typescript/src/") && !(isOfTesting && from.startsWith("node:"))
+      }),
+  },
+  {
     law: "the domain is pure: no clock, no randomness, no I/O, no ports",
     broken: () =>
       pathsOf(
