@@ -18,9 +18,10 @@ export type {
   PunctualOptions,
   RequestEvent,
   Transport,
+  TransportRequest,
 } from "./core/options.ts"
 export { type Page, Paged } from "./core/Paged.ts"
-export { RawJson, rawJson } from "./core/RawJson.ts"
+export { jsonText, RawJson, rawJson } from "./core/RawJson.ts"
 export {
   AccessError,
   ConflictError,

@@ -1,8 +1,17 @@
 /** The options of a client and of a call, and the defaults that a client fills in. */
 import type { PunctualError } from "../errors.ts"
 
+/** One HTTP request. `fetch` takes it as it is. */
+export interface TransportRequest {
+  readonly method: "GET" | "POST"
+  readonly headers: Record<string, string>
+  readonly body?: string
+  readonly redirect: "manual"
+  readonly signal?: AbortSignal
+}
+
 /** Sends one HTTP request, like `fetch`. */
-export type Transport = (url: string, init: RequestInit) => Promise<Response>
+export type Transport = (url: string, request: TransportRequest) => Promise<Response>
 
 /** Where the client writes what a person should know. `console` is one. It never gets payloads or keys. */
 export interface Logger {
@@ -54,8 +63,8 @@ export type DelayFrom = "client" | "server"
 export interface PunctualOptions {
   /** The service, such as `https://timers.example.com`. The variable `TIMER_URL` when left out. */
   readonly url?: string | undefined
-  /** The key, or a function that reads it for each request. The variable `TIMER_API_KEY` when left out. */
-  readonly key?: string | (() => string | Promise<string>) | undefined
+  /** The key, or a function that reads it for each request. The variable `TIMER_API_KEY` when left out; null for none. */
+  readonly key?: string | (() => string | Promise<string>) | null | undefined
   /** The namespace of requests that name none. */
   readonly namespace?: string | undefined
   /** The time limit of each try; 10,000 when left out. */
@@ -140,11 +149,12 @@ export const settingsOf = (options: PunctualOptions): ConnectionSettings => {
   }
   return {
     url: url.replace(/\/+$/, ""),
-    key: options.key ?? (environmentVariable("TIMER_API_KEY") || undefined),
+    key:
+      options.key === null ? undefined : (options.key ?? (environmentVariable("TIMER_API_KEY") || undefined)),
     timeoutMs,
     maxRetries,
     headers: options.headers ?? {},
-    transport: options.transport ?? ((place, init) => fetch(place, init)),
+    transport: options.transport ?? ((place, request) => fetch(place, request)),
     logger: options.logger,
     hooks: options.hooks,
     clock: options.clock ?? systemClock,

@@ -1,7 +1,9 @@
-// Commands call a running service over the public API. Requests and answers stay JSON text beside the decoded values,
-// because a payload must not change: parsing it and writing it again would change large numbers.
+// Commands call a running service over the public API, through the client library. Requests and answers stay JSON text
+// beside the decoded values, because a payload must not change: parsing it and writing it again would change large
+// numbers.
 import { readFileSync } from "node:fs"
 import { ProblemDocument } from "@punctual/api/Problem"
+import { Punctual, PunctualError, type TransportRequest } from "@punctual/client"
 import { Effect, Option, Result, Schema, SchemaParser } from "effect"
 import { Flag } from "effect/cli"
 import type { Environment } from "../../settings/Configuration.ts"
@@ -20,15 +22,7 @@ export interface CommandInput {
   readonly stdin: () => AsyncIterable<Uint8Array>
 }
 
-/** JSON text that goes into a request unchanged. */
-export class JsonText {
-  readonly text: string
-  constructor(text: string) {
-    this.text = text
-  }
-}
-
-/** The fields of a request. Fields that are `undefined` are left out. */
+/** The fields of a request. Fields that are `undefined` are left out. A `RawJson` goes into the request unchanged. */
 export type RequestFields = Readonly<Record<string, unknown>>
 
 export interface ClientCall<A> {
@@ -49,8 +43,8 @@ export interface Answered<A> {
 const defaultUrl = "http://127.0.0.1:8080"
 /** Longer than a service under load takes, and short enough that the user still waits. */
 const answerWithinMs = 30_000
-/** Enough for a page of timers with the largest payloads. */
-const answerBytesMax = 128 * 1024 * 1024
+/** The client needs a URL. The transport sends to the real one, which may contain a password. */
+const anyUrl = "http://service"
 
 /** The flags of every command that calls a service. */
 export const serviceFlags = (input: CommandInput) => {
@@ -120,40 +114,62 @@ export const tryService = <A>(
   const place = shownUrl(service).replace(/\/+$/, "")
   const key = service.readKey(service)
   if ("problem" in key) return Effect.fail(failed(key.problem))
-  const request: ServiceRequest = {
-    url: `${service.url.replace(/\/+$/, "")}/api/v1${path}`,
-    body: requestText(fields),
-    key: key.key?.text,
-  }
+  const punctual = new Punctual({
+    url: anyUrl,
+    key: key.key?.text ?? null,
+    timeoutMs: withinMs,
+    maxRetries: 0,
+    transport: (url, init) => connected({ url: baseOf(service) + url.slice(anyUrl.length), init }),
+  })
   return Effect.tryPromise({
-    try: (signal) => exchange(request, signal),
-    catch: (error) =>
-      unreachable(
-        `the service at ${place} is unreachable (${reason(error)}). ${whatHelps(service.url, reason(error))}`,
-      ),
+    try: (signal) => punctual.exchange(operationOf(path), fields, { signal }),
+    catch: (error) => failureOf(error, { place, service, key, withinMs }),
   }).pipe(
-    Effect.timeoutOrElse({
-      duration: withinMs,
-      orElse: () =>
-        Effect.fail(
-          unreachable(
-            `${place} did not answer within ${withinMs / 1_000} s. It may have carried out the call.`,
-          ),
-        ),
-    }),
-    Effect.flatMap(({ status, text }) => {
-      if (status !== 200) return Effect.fail(refusal({ place, status, text, key }))
-      const decoded = SchemaParser.decodeUnknownResult(answer)(parsed(text))
+    Effect.flatMap(({ value, text }) => {
+      const decoded = SchemaParser.decodeUnknownResult(answer)(value)
       return Result.isSuccess(decoded)
         ? Effect.succeed({ value: decoded.success, text })
-        : Effect.fail(
-            failed(
-              `the answer of ${place} cannot be read. Check that it is a Punctual service of the same version.`,
-            ),
-          )
+        : Effect.fail(failed(unreadable(place)))
     }),
   )
 }
+
+/** `/timers/create` is the operation `timers.create`, and `/cluster` is `cluster.cluster`. */
+const operationOf = (path: string): string => {
+  const [, group, name = group] = path.split("/")
+  return `${group}.${name}`
+}
+
+const baseOf = ({ url }: ServiceAddress): string => url.replace(/\/+$/, "")
+
+const unreadable = (place: string): string =>
+  `the answer of ${place} cannot be read. Check that it is a Punctual service of the same version.`
+
+interface FailedCall {
+  readonly place: string
+  readonly service: ServiceAddress
+  readonly key: ClientKeyRead
+  readonly withinMs: number
+}
+
+/** What a failure of the client library means for a person. */
+const failureOf = (error: unknown, { place, service, key, withinMs }: FailedCall): ServiceFailure => {
+  if (!(error instanceof PunctualError)) return failed(reason(error))
+  const { code, status, problem, cause } = error
+  if (code === "timeout") {
+    return unreachable(
+      `${place} did not answer within ${withinMs / 1_000} s. It may have carried out the call.`,
+    )
+  }
+  if (status === undefined) return away(place, service, cause ?? error)
+  if (status === 200) return failed(unreadable(place))
+  return refusal({ place, status, problem, key })
+}
+
+const away = (place: string, service: ServiceAddress, error: unknown): ServiceFailure =>
+  unreachable(
+    `the service at ${place} is unreachable (${reason(error)}). ${whatHelps(service.url, reason(error))}`,
+  )
 
 export interface ServiceStream {
   /** Below /api/v1, with its query. */
@@ -176,18 +192,16 @@ export const streamService = (
   const place = shownUrl(service).replace(/\/+$/, "")
   const key = service.readKey(service)
   if ("problem" in key) return Effect.fail(failed(key.problem))
-  const away = (error: unknown) =>
-    unreachable(
-      `the service at ${place} is unreachable (${reason(error)}). ${whatHelps(service.url, reason(error))}`,
-    )
+  const isAway = (error: unknown) => away(place, service, error)
+  const authorization = key.key === undefined ? {} : { authorization: `Bearer ${key.key.text}` }
   return Effect.tryPromise({
     try: (signal) =>
       connected({
-        url: `${service.url.replace(/\/+$/, "")}/api/v1${path}`,
-        key: key.key?.text,
-        init: { method: "GET", headers, signal },
+        url: `${baseOf(service)}/api/v1${path}`,
+        // A redirect could lead to another origin, which must not get the key.
+        init: { method: "GET", headers: { ...headers, ...authorization }, redirect: "manual", signal },
       }),
-    catch: away,
+    catch: isAway,
   }).pipe(
     Effect.timeoutOrElse({
       duration: within.answerMs,
@@ -196,8 +210,8 @@ export const streamService = (
     Effect.flatMap((response) => {
       const body = response.body
       if (response.status === 200 && body !== null) return Effect.succeed(body.getReader())
-      return Effect.flatMap(Effect.tryPromise({ try: () => response.text(), catch: away }), (text) =>
-        Effect.fail(refusal({ place, status: response.status, text, key })),
+      return Effect.flatMap(Effect.tryPromise({ try: () => response.text(), catch: isAway }), (text) =>
+        Effect.fail(refusal({ place, status: response.status, problem: parsed(text), key })),
       )
     }),
   )
@@ -211,50 +225,15 @@ export const answerJson = (text: string): Effect.Effect<void, OutputClosed, Outp
 export const answerValue = (value: unknown): Effect.Effect<void, OutputClosed, Output> =>
   answerJson(JSON.stringify(value))
 
-export const requestText = (fields: RequestFields): string => {
-  const members = Object.entries(fields).flatMap(([name, value]) => {
-    if (value === undefined) return []
-    return [`${JSON.stringify(name)}:${value instanceof JsonText ? value.text : JSON.stringify(value)}`]
-  })
-  return `{${members.join(",")}}`
-}
-
-interface ServiceRequest {
+interface Connected {
   readonly url: string
-  readonly body: string
-  readonly key: string | undefined
+  readonly init: TransportRequest
 }
 
-const exchange = async (
-  { url, body, key }: ServiceRequest,
-  signal: AbortSignal,
-): Promise<{ readonly status: number; readonly text: string }> => {
-  const headers = { "content-type": "application/json" }
-  const response = await connected({ url, key, init: { method: "POST", headers, body, signal } })
-  const chunks: Array<Uint8Array> = []
-  let bytes = 0
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength
-    if (bytes > answerBytesMax) throw new Error(`its answer has more than ${answerBytesMax} bytes`)
-    chunks.push(chunk)
-  }
-  return { status: response.status, text: Buffer.concat(chunks, bytes).toString("utf8") }
-}
-
-interface Connected extends Pick<ServiceRequest, "url" | "key"> {
-  readonly init: RequestInit & { readonly headers: Readonly<Record<string, string>> }
-}
-
-const connected = ({ url, key, init }: Connected): Promise<Response> => {
+const connected = ({ url, init }: Connected): Promise<Response> => {
   // The runtime's fetch uses HTTP_PROXY and similar variables. Commands connect directly.
   process.env["NO_PROXY"] = "*"
-  return fetch(url, {
-    ...init,
-    headers: { ...init.headers, ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) },
-    // A redirect could lead to another origin, which must not get the key.
-    redirect: "manual",
-    ...ownAuthority(),
-  })
+  return fetch(url, { ...init, ...ownAuthority() })
 }
 
 /** The authority that signed the certificate of the service, if the environment names one. */
@@ -288,13 +267,14 @@ const reason = (error: unknown): string =>
 interface RefusedCall {
   readonly place: string
   readonly status: number
-  readonly text: string
+  /** What was answered, if it is JSON. */
+  readonly problem: unknown
   readonly key: ClientKeyRead
 }
 
 /** The text of the problem document with all wrong fields, or only the status if there is no problem document. */
-const refusal = ({ place, status, text, key }: RefusedCall): ServiceFailure => {
-  const read = Schema.decodeUnknownOption(ProblemDocument)(parsed(text))
+const refusal = ({ place, status, problem, key }: RefusedCall): ServiceFailure => {
+  const read = Schema.decodeUnknownOption(ProblemDocument)(problem)
   if (Option.isNone(read))
     return failed(`${place} answered ${status}. Check that it is a Punctual service of the same version.`)
   const { code, detail } = read.value

@@ -1,6 +1,8 @@
 // Where the commands about keys find the keys: in a running service, or in the store itself. Both answer the same calls
 // of the contract, so a command does not notice the difference.
+
 import { toProblemDocument } from "@punctual/api/Problem"
+import { jsonText } from "@punctual/client"
 import { Effect, Option, type Schema, SchemaParser, type Scope } from "effect"
 import { Flag } from "effect/cli"
 import type { StoreKeyCall, StoreKeys } from "../../maintenance/StoreKeys.ts"
@@ -12,7 +14,6 @@ import {
   callService,
   type RequestFields,
   refusalText,
-  requestText,
   usualUrl,
 } from "../client/ServiceClient.ts"
 import { asCommandFailed } from "../frame/asCommandFailed.ts"
@@ -108,7 +109,7 @@ const ofService = (service: ServiceAddress): KeyAccess => ({
 
 const ofStore = (keys: StoreKeys): KeyAccess => ({
   ask: ({ name, fields, answer }) =>
-    keys.ask(name, JSON.parse(requestText(fields))).pipe(
+    keys.ask(name, JSON.parse(jsonText(fields))).pipe(
       Effect.mapError((problem) => new CommandFailed({ message: refusalText(toProblemDocument(problem)) })),
       Effect.flatMap((json) =>
         Effect.map(Effect.orDie(SchemaParser.decodeUnknownEffect(answer)(json)), (value) => ({

@@ -2,11 +2,13 @@
 // service cannot accept the lines now (429, 503) or does not answer. Every line has an id and an instant, so a repeat
 // changes nothing. But a repeat of a line with `onExisting: "fail"` may find the timer that its first try stored. Such a
 // line is uncertain. The batch continues while it makes progress, and gives up after some tries without any.
+
 import { type CreateManyTimersAnswer as Answer, CreateManyTimersAnswer } from "@punctual/api/CreateManyTimers"
 import type { FieldError, ProblemDocument } from "@punctual/api/Problem"
+import { RawJson } from "@punctual/client"
 import { Effect, Result } from "effect"
 import type { ServiceAddress } from "../client/ServiceAddress.ts"
-import { JsonText, type ServiceFailure, tryService } from "../client/ServiceClient.ts"
+import { type ServiceFailure, tryService } from "../client/ServiceClient.ts"
 import { Output, type OutputClosed } from "../frame/CommandRuntime.ts"
 import { countOf } from "../frame/figures.ts"
 import type { TimerLine } from "./TimerLines.ts"
@@ -82,7 +84,7 @@ export class LineBatch {
       const item = this.lines[index]?.item
       return item !== undefined && "json" in item ? item.json : "null"
     })
-    const fields = { timers: new JsonText(`[${items.join(",")}]`) }
+    const fields = { timers: new RawJson(`[${items.join(",")}]`) }
     return Effect.map(
       tryService(this.#service, { path: "/timers/createMany", fields, answer: CreateManyTimersAnswer }),
       ({ value }) => value,

@@ -1,8 +1,9 @@
 // Flags that timers and namespaces both have: how failed attempts are retried, and what is called for a dead letter.
+
 import { parseDuration } from "@punctual/api/DurationMs"
+import { RawJson } from "@punctual/client"
 import { Option } from "effect"
 import { Flag } from "effect/cli"
-import { JsonText } from "../client/ServiceClient.ts"
 import { isJson, jsonFlag } from "./TimerFlags.ts"
 
 export const retryFlags = (description: string) => ({
@@ -19,7 +20,7 @@ export const retryFlags = (description: string) => ({
 })
 
 export interface RetryTerms {
-  readonly retry: Option.Option<JsonText>
+  readonly retry: Option.Option<RawJson>
   readonly retryWaits: Option.Option<string>
 }
 
@@ -43,6 +44,6 @@ export const onDeadFlag = Flag.String("on-dead").pipe(
     (text) => !text.startsWith("{") || isJson(text),
     () => "a URL or JSON text",
   ),
-  Flag.map((text) => (text.startsWith("{") ? new JsonText(text) : { type: "webhook", url: text })),
+  Flag.map((text) => (text.startsWith("{") ? new RawJson(text) : { type: "webhook", url: text })),
   Flag.optional,
 )

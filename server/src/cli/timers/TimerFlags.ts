@@ -1,5 +1,6 @@
 // Flags and arguments of the commands about timers: keys, times, filters and JSON. They are checked by the grammar of
 // the contract. Only the service knows its limits, so the limits are not checked here.
+
 import { createReadStream } from "node:fs"
 import { resolve } from "node:path"
 import { parseDuration } from "@punctual/api/DurationMs"
@@ -8,9 +9,10 @@ import { Namespace } from "@punctual/api/Namespace"
 import { everyNamespace, NamespaceChoices } from "@punctual/api/NamespaceChoices"
 import { errorClasses, finishReasons, listStates } from "@punctual/api/TimerFilter"
 import { TimerId } from "@punctual/api/TimerId"
+import { RawJson } from "@punctual/client"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Flag } from "effect/cli"
-import { type CommandInput, JsonText, type RequestFields } from "../client/ServiceClient.ts"
+import type { CommandInput, RequestFields } from "../client/ServiceClient.ts"
 import { CommandFailed, printable } from "../frame/CommandRuntime.ts"
 
 export const namespaceArgument = Argument.String("NAMESPACE").pipe(
@@ -95,7 +97,7 @@ export const jsonFlag = (name: string, description: string) =>
     Flag.withMetavar("JSON"),
     Flag.withDescription(description),
     Flag.filter(isJson, () => "JSON text"),
-    Flag.map((text) => new JsonText(text)),
+    Flag.map((text) => new RawJson(text)),
     Flag.optional,
   )
 
@@ -238,10 +240,10 @@ const textOf = async (source: AsyncIterable<Uint8Array>): Promise<string> => {
 const placeShown = (path: string): string => (path === "-" ? "stdin" : path)
 
 /** The JSON text of a file that a flag names, unchanged. */
-export const fileJson = (input: CommandInput, path: string): Effect.Effect<JsonText, CommandFailed> =>
+export const fileJson = (input: CommandInput, path: string): Effect.Effect<RawJson, CommandFailed> =>
   Effect.flatMap(fileText(input, path), (text) =>
     isJson(text)
-      ? Effect.succeed(new JsonText(text.trim()))
+      ? Effect.succeed(new RawJson(text.trim()))
       : Effect.fail(new CommandFailed({ message: printable(`${placeShown(path)} is not JSON.`) })),
   )
 

@@ -1,8 +1,10 @@
 // `punctual explain`: why a timer has not fired, since when, and what to do.
+
 import { TimerAnswer } from "@punctual/api/GetTimer"
 import { formatInstant } from "@punctual/api/Instant"
 import { memberSpan } from "@punctual/api/JsonSpan"
 import { ServiceAnswer } from "@punctual/api/Service"
+import { jsonText, RawJson } from "@punctual/client"
 import { Clock, Effect } from "effect"
 import { Command } from "effect/cli"
 import type { ServiceAddress } from "../client/ServiceAddress.ts"
@@ -10,8 +12,6 @@ import {
   answerJson,
   type CommandInput,
   callService,
-  JsonText,
-  requestText,
   serviceFlags,
   tryService,
 } from "../client/ServiceClient.ts"
@@ -68,12 +68,12 @@ const serviceState = (service: ServiceAddress): Effect.Effect<ServiceState> =>
 /** `text` is the answer of the service. Its timer is copied into the output unchanged. */
 const explanationJson = ({ status, why, sinceMs, todo }: Explanation, text: string): string => {
   const timer = memberSpan(text, "timer")
-  return requestText({
+  return jsonText({
     status,
     why,
     since: sinceMs === undefined ? undefined : formatInstant(sinceMs),
     todo,
-    timer: timer && new JsonText(text.slice(timer.start, timer.end)),
+    timer: timer && new RawJson(text.slice(timer.start, timer.end)),
   })
 }
 

@@ -1,17 +1,18 @@
 // `punctual timers create` and `update`: the calls that arm a timer. The value of a flag goes into the request
 // unchanged, so that the service itself explains what it does not accept.
+
 import { CreateTimerAnswer, type createResults, existingRules } from "@punctual/api/CreateTimer"
 import type { TimerAnswer } from "@punctual/api/GetTimer"
 import { formatInstant } from "@punctual/api/Instant"
 import { expiryRules } from "@punctual/api/OnExpire"
 import { UpdateTimerAnswer } from "@punctual/api/UpdateTimer"
+import type { RawJson } from "@punctual/client"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import {
   answerJson,
   type CommandInput,
   callService,
-  type JsonText,
   type RequestFields,
   serviceFlags,
 } from "../client/ServiceClient.ts"
@@ -67,8 +68,8 @@ interface Terms extends RetryTerms {
   readonly at: Option.Option<string>
   readonly delay: Option.Option<string>
   readonly to: Option.Option<string>
-  readonly target: Option.Option<JsonText>
-  readonly payload: Option.Option<JsonText>
+  readonly target: Option.Option<RawJson>
+  readonly payload: Option.Option<RawJson>
   readonly payloadFile: Option.Option<string>
   readonly expireAfter: Option.Option<string>
   readonly onExpire: Option.Option<string>

@@ -21,9 +21,10 @@ import { formatInstant } from "@punctual/api/Instant"
 import { defaultLimits } from "@punctual/api/Limits"
 import { NamespaceAnswer } from "@punctual/api/NamespaceSettings"
 import { DiscardTimersAnswer } from "@punctual/api/ReplayTimers"
+import { RawJson } from "@punctual/client"
 import { Clock, Effect } from "effect"
 import type { ServiceAddress } from "../client/ServiceAddress.ts"
-import { callService, JsonText } from "../client/ServiceClient.ts"
+import { callService } from "../client/ServiceClient.ts"
 import type { CommandFailed } from "../frame/CommandRuntime.ts"
 import type { TestOutcome } from "./TestOutcome.ts"
 
@@ -62,7 +63,7 @@ export const sentByService = (test: ServiceTest): Effect.Effect<TestOutcome, Com
         ...key,
         delay: "0s",
         callbackUrl: url,
-        payload: new JsonText(payload),
+        payload: new RawJson(payload),
         retryPolicy: { maxAttempts: 2, initialInterval: "1h", maxInterval: "1h", jitter: 0 },
         expireAfter: "1m",
         onExpire: "drop",

@@ -1,10 +1,12 @@
 // How commands call a service, and what they say when it refuses, is not there, is another program, or does not answer.
+
 import { describe, expect, test } from "bun:test"
 import { once } from "node:events"
 import { createServer, type Socket } from "node:net"
 import { CountTimersAnswer } from "@punctual/api/ListTimers"
+import { jsonText, RawJson } from "@punctual/client"
 import { Effect } from "effect"
-import { callService, JsonText, requestText } from "../../../src/cli/client/ServiceClient.ts"
+import { callService } from "../../../src/cli/client/ServiceClient.ts"
 import { problem, run, serviceThatAnswers, withoutKey } from "../CommandFixture.ts"
 
 const counting = (url: string, withinMs?: number) =>
@@ -123,7 +125,7 @@ describe("a service", () => {
 })
 
 test("a request omits fields that were not given, and takes JSON unchanged", () => {
-  expect(requestText({ a: 1, b: undefined, c: new JsonText("[ 1e2 ]"), d: null, e: "x" })).toBe(
+  expect(jsonText({ a: 1, b: undefined, c: new RawJson("[ 1e2 ]"), d: null, e: "x" })).toBe(
     '{"a":1,"c":[ 1e2 ],"d":null,"e":"x"}',
   )
 })
