@@ -1,4 +1,5 @@
-// Calls a service that runs as a process of its own, next to the browser.
+// Calls a service that runs as a process of its own, next to the browser, through the client library.
+import { Punctual, PunctualError } from "@punctual/client"
 
 export interface CallAnswer {
   readonly status: number
@@ -8,19 +9,28 @@ export interface CallAnswer {
 
 export type SendCall = (path: string, body: object) => Promise<CallAnswer>
 
+/** Enough for a loaded machine. */
+const answerWithinMs = 120_000
+
 /** `url` is a function, because a service may listen elsewhere after a restart. */
 export const callsOf =
   (url: () => string, apiKey?: string): SendCall =>
   async (path, body) => {
-    const response = await fetch(`${url()}/api/v1/${path}`, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-      },
-      body: JSON.stringify(body),
+    const punctual = new Punctual({
+      url: url(),
+      key: apiKey ?? null,
+      maxRetries: 0,
+      timeoutMs: answerWithinMs,
     })
-    return { status: response.status, json: await response.json() }
+    try {
+      const { value } = await punctual.exchange(path.replace("/", "."), body)
+      return { status: 200, json: value }
+    } catch (error) {
+      if (error instanceof PunctualError && error.status !== undefined) {
+        return { status: error.status, json: error.problem }
+      }
+      throw error
+    }
   }
 
 /** As `callsOf`, for calls that must succeed. */

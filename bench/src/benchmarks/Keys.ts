@@ -1,6 +1,8 @@
 // What keys cost: CPU time of the service for a create over HTTP, with a key and without keys. Two services run beside each
 // other and take turns, because a difference of a few percent disappears in the noise of separate runs.
 import { randomUUID } from "node:crypto"
+import { Punctual } from "@punctual/client"
+import { admin } from "@punctual/client/admin"
 import { atMost, type Benchmark, figure, percentile, type Row } from "../Benchmark.ts"
 import { httpLoad } from "../HttpLoad.ts"
 import { Service } from "../Service.ts"
@@ -68,20 +70,10 @@ const rowOf = ({ name, microsPerCreate }: Side): Row => {
 }
 
 const appKeyOf = async (url: string): Promise<string> => {
-  const make = async (body: object, headers: Record<string, string> = {}): Promise<string> => {
-    const response = await fetch(`${url}/api/v1/keys/create`, {
-      method: "POST",
-      headers: { "content-type": "application/json", ...headers },
-      body: JSON.stringify(body),
-    })
-    if (!response.ok) throw new Error(`keys/create answered ${response.status}: ${await response.text()}`)
-    return ((await response.json()) as { readonly apiKey: string }).apiKey
-  }
-  const admin = await make({ label: "bench", role: "admin" })
-  return await make(
-    { label: "bench", role: "app", namespaces: ["bench"] },
-    { authorization: `Bearer ${admin}` },
-  )
+  const keysWith = (key: string | null) => admin(new Punctual({ url, key })).keys
+  const { apiKey } = await keysWith(null).create({ label: "bench", role: "admin" })
+  const app = await keysWith(apiKey).create({ label: "bench", role: "app", namespaces: ["bench"] })
+  return app.apiKey
 }
 
 const load = ({ service, headers }: Side, requests: number): Promise<number> =>
