@@ -1,6 +1,6 @@
 /** Events of the service (Server-Sent Events) as an async iterator. */
 import type { Caller } from "./core/Caller.ts"
-import { noAnswer, wasAborted } from "./core/failures.ts"
+import { noAnswer, wasAborted, withWritten } from "./core/failures.ts"
 import type { CallOptions } from "./core/options.ts"
 
 /** Which events to read. */
@@ -57,9 +57,10 @@ export const eventStream = async function* (
       for (const block of blocks) yield* eventsIn(block)
     }
   } catch (error) {
-    throw options.signal?.aborted === true
-      ? wasAborted(options.signal.reason)
-      : noAnswer(error, "the stream of events")
+    const { signal } = options
+    const failure =
+      signal?.aborted === true ? wasAborted(signal.reason) : noAnswer(error, "the stream of events")
+    throw withWritten(failure, "no")
   } finally {
     await reader?.cancel().catch(() => undefined)
   }

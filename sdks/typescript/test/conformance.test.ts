@@ -211,7 +211,7 @@ describe("paging", () => {
         }
         return found
       }
-      if (fails === true) expect(read()).rejects.toThrow("same cursor")
+      if (fails === true) await expect(read()).rejects.toThrow("same cursor")
       else expect(await read()).toEqual([...ids])
       expect(sent.map(({ text }) => JSON.parse(text).cursor ?? null)).toEqual([...cursors])
     })

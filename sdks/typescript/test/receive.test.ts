@@ -188,8 +188,32 @@ describe("the handler of node:http", () => {
     }))
 
   test("says so if something has read the body before", async () => {
-    const receive = nodeHandler({ secrets: secret, handle: () => undefined })
+    const warnings: Array<string> = []
+    const logger = { debug: () => undefined, warn: (text: string) => void warnings.push(text) }
+    const receive = nodeHandler({ secrets: secret, handle: () => undefined, logger })
     const read = { headers: {}, readableEnded: true, async *[Symbol.asyncIterator]() {} }
-    expect(receive(read, undefined as never)).rejects.toThrow("mount it before express.json()")
+    const statuses: Array<number> = []
+    await receive(read, {
+      writeHead: (status) => statuses.push(status),
+      end: () => undefined,
+      on: () => undefined,
+    })
+    expect(statuses).toEqual([500])
+    expect(warnings.join()).toContain("mount the handler before express.json()")
+  })
+
+  test("answers a request whose body breaks off", async () => {
+    const receive = nodeHandler({ secrets: secret, handle: () => undefined })
+    const broken = {
+      headers: {},
+      // biome-ignore lint/correctness/useYield: the body breaks before its first part.
+      async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+        throw new Error("aborted")
+      },
+    }
+    const statuses: Array<number> = []
+    const end = { end: () => undefined, on: () => undefined }
+    await receive(broken, { writeHead: (status) => statuses.push(status), ...end })
+    expect(statuses).toEqual([400])
   })
 })

@@ -3,9 +3,10 @@
  * compares the clock of the service with the local one, because the client turns delays into instants.
  */
 import { PunctualError } from "../errors.ts"
-import { badAnswer, mayRepeat, noAnswer, tookTooLong, wasAborted, withWritten } from "./failures.ts"
-import type { CallOptions, ConnectionSettings } from "./options.ts"
+import { badAnswer, mayRepeat, wasAborted, withWritten } from "./failures.ts"
+import type { CallOptions, ConnectionSettings, TransportRequest } from "./options.ts"
 import { type RepeatClass, waitMsBefore } from "./repeats.ts"
+import { TryLimit } from "./TryLimit.ts"
 
 /** One call, ready to send. */
 export interface Outgoing {
@@ -74,18 +75,23 @@ export class Connection {
     headers: Readonly<Record<string, string>>,
     options: CallOptions = {},
   ): Promise<Response> {
-    const { url, transport } = this.#settings
-    const response = await transport(`${url}/api/v1/${path}`, {
-      method: "GET",
-      headers: { ...(await this.#headers()), ...headers },
-      redirect: "manual",
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
-    }).catch((error: unknown) => {
-      throw options.signal?.aborted === true ? wasAborted(options.signal.reason) : noAnswer(error, url)
-    })
-    if (response.status === 200) return response
-    const text = await response.text()
-    throw badAnswer({ status: response.status, headers: response.headers, text, place: url })
+    const { url } = this.#settings
+    const all = { ...(await this.#headers()), ...headers }
+    const limit = this.#limitOf(options)
+    try {
+      const response = await this.#request(path, { method: "GET", headers: all }, limit)
+      // From now on only the caller ends the stream.
+      limit.stopClock()
+      if (response.status === 200) return response
+      throw badAnswer({
+        status: response.status,
+        headers: response.headers,
+        text: await boundedText(response),
+        place: url,
+      })
+    } catch (error) {
+      throw withWritten(limit.failureOf(error), "no")
+    }
   }
 
   async #try(outgoing: Outgoing, attempt: number, options: CallOptions): Promise<AnswerText> {
@@ -112,33 +118,31 @@ export class Connection {
 
   /** One request and its complete answer, within the time limit. */
   async #exchange({ path, body }: Outgoing, options: CallOptions) {
-    const { url, transport, timeoutMs: usualTimeoutMs } = this.#settings
-    const timeoutMs = options.timeoutMs ?? usualTimeoutMs
-    const caller = options.signal
-    const isAborted = () => caller?.aborted === true
-    if (isAborted()) throw withWritten(wasAborted(caller?.reason), "no")
     const headers = { ...(await this.#headers()), "content-type": "application/json", ...options.headers }
-    const ending = new AbortController()
-    const end = () => ending.abort()
-    const timer = setTimeout(end, timeoutMs)
-    caller?.addEventListener("abort", end)
+    const limit = this.#limitOf(options)
     try {
-      const response = await transport(`${url}/api/v1/${path}`, {
-        method: "POST",
-        headers,
-        body,
-        // A redirect could lead to another origin, which must not get the key.
-        redirect: "manual",
-        signal: ending.signal,
-      })
+      const response = await this.#request(path, { method: "POST", headers, body }, limit)
       return { status: response.status, headers: response.headers, text: await boundedText(response) }
     } catch (error) {
-      if (isAborted()) throw wasAborted(caller?.reason)
-      throw ending.signal.aborted ? tookTooLong(timeoutMs, url) : noAnswer(error, url)
+      throw limit.failureOf(error)
     } finally {
-      clearTimeout(timer)
-      caller?.removeEventListener("abort", end)
+      limit.end()
     }
+  }
+
+  #request(
+    path: string,
+    request: Pick<TransportRequest, "method" | "headers" | "body">,
+    limit: TryLimit,
+  ): Promise<Response> {
+    const { url, transport } = this.#settings
+    // A redirect could lead to another origin, which must not get the key.
+    return transport(`${url}/api/v1/${path}`, { ...request, redirect: "manual", signal: limit.signal })
+  }
+
+  #limitOf({ signal, deadline, timeoutMs = this.#settings.timeoutMs }: CallOptions): TryLimit {
+    const leftMs = deadline === undefined ? timeoutMs : deadline.getTime() - this.#settings.clock.nowMs()
+    return new TryLimit(signal, Math.min(timeoutMs, leftMs), this.#settings.url)
   }
 
   async #headers(): Promise<Record<string, string>> {

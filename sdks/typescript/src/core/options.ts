@@ -88,7 +88,7 @@ export interface CallOptions {
   /** The time limit of each try. */
   readonly timeoutMs?: number | undefined
   readonly maxRetries?: number | undefined
-  /** The client does not begin another try after this instant. */
+  /** The call ends at this instant, with all its tries and waits. */
   readonly deadline?: Date | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
 }

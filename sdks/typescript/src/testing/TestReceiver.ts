@@ -1,5 +1,5 @@
 /** An endpoint for timers in the process of a test. It records what it gets, and answers as the test says. */
-import { createServer, type Server } from "node:http"
+import { createServer, type IncomingMessage, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { type ParsedEvent, parseEvent } from "../webhook/TimerEvent.ts"
 
@@ -31,25 +31,29 @@ export class TestReceiver implements AsyncDisposable {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
     const receiver = new TestReceiver(server)
-    server.on("request", async (request, response) => {
-      const chunks: Array<Uint8Array> = []
-      for await (const chunk of request) chunks.push(chunk)
-      const body = new Uint8Array(Buffer.concat(chunks))
-      const headers = new Headers(
-        Object.entries(request.headers).map(([name, value]): [string, string] => [name, String(value)]),
+    server.on("request", (request, response) => {
+      receiver.#receive(request, reply).then(
+        (answer) => {
+          const isStatus = typeof answer === "number"
+          response.writeHead(isStatus ? answer : 200, { "content-type": "application/json" })
+          response.end(isStatus ? "" : JSON.stringify(answer))
+        },
+        (error) => response.writeHead(500).end(String(error)),
       )
-      try {
-        const delivery = { ...parseEvent(headers, body), path: request.url ?? "/", body }
-        receiver.deliveries.push(delivery)
-        const answer = await reply(delivery)
-        const isStatus = typeof answer === "number"
-        response.writeHead(isStatus ? answer : 200, { "content-type": "application/json" })
-        response.end(isStatus ? "" : JSON.stringify(answer))
-      } catch (error) {
-        response.writeHead(500).end(String(error))
-      }
     })
     return receiver
+  }
+
+  async #receive(request: IncomingMessage, reply: TestReply): Promise<number | object> {
+    const chunks: Array<Uint8Array> = []
+    for await (const chunk of request) chunks.push(chunk)
+    const body = new Uint8Array(Buffer.concat(chunks))
+    const headers = new Headers(
+      Object.entries(request.headers).map(([name, value]): [string, string] => [name, String(value)]),
+    )
+    const delivery = { ...parseEvent(headers, body), path: request.url ?? "/", body }
+    this.deliveries.push(delivery)
+    return await reply(delivery)
   }
 
   /** Closes the port and all connections. */

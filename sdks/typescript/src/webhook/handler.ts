@@ -123,7 +123,8 @@ const secretsOf = (given: HandlerOptions["secrets"], logger: Logger): ReadonlyAr
 const receive = async (request: Request, receiving: Receiving): Promise<Response> => {
   const { secrets, toleranceMs, nowMs, maxBodyBytes = usualMaxBodyBytes } = receiving
   const { headers } = request
-  const body = await boundedBody(request, maxBodyBytes)
+  const body = await boundedBody(request, maxBodyBytes).catch(() => "lost" as const)
+  if (body === "lost") return plain(400, "the body did not arrive")
   if (body === undefined) return plain(413, "the body is too large")
   if (secrets !== undefined) {
     const finding = await verifyWebhook({ headers, body, secrets, toleranceMs, nowMs: nowMs?.() })

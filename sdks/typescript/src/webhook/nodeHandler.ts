@@ -27,9 +27,13 @@ export const nodeHandler = <Payload = unknown>(options: HandlerOptions<Payload>)
   const receive = handler(options)
   return async (request, response) => {
     if (request.readableEnded === true) {
-      throw new Error(
-        "the body was read before the webhook handler: mount it before express.json() and the like",
+      const { logger = console } = options
+      logger.warn(
+        "punctual: something read the body before the webhook handler: mount the handler before express.json() and the like",
       )
+      response.writeHead(500, { "content-type": "text/plain" })
+      response.end("the body was read before the handler")
+      return
     }
     const gone = new AbortController()
     response.on("close", () => gone.abort())
