@@ -44,6 +44,7 @@ import type { CallOptions, DelayOptions, PayloadOptions } from "./core/options.t
 import type { Paged } from "./core/Paged.ts"
 import { refusedHere } from "./errors.ts"
 
+/** The calls about timers, as `punctual.timers`. */
 export class Timers {
   readonly #caller: Caller
 

@@ -20,6 +20,7 @@ export interface ReadOptions extends CallOptions {
   readonly payloadDepth?: number | undefined
 }
 
+/** The namespace of a client, and its way to the service. */
 export class Caller {
   readonly namespace: string | undefined
   readonly delayFrom: DelayFrom
@@ -36,6 +37,7 @@ export class Caller {
     return this.#connection.nowMs()
   }
 
+  /** The answer with its exact text. */
   async exchange<Value>(
     operation: string,
     fields: object,
@@ -67,6 +69,7 @@ export class Caller {
     }
   }
 
+  /** The value of the answer. */
   async call<Value>(operation: string, fields: object, options?: ReadOptions): Promise<Value> {
     return (await this.exchange<Value>(operation, fields, options)).value
   }

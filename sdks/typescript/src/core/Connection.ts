@@ -30,6 +30,7 @@ const answerBytesMax = 128 * 1024 * 1024
 /** The header `date` has whole seconds, and answers take a while. */
 const clockToleranceMs = 2_000
 
+/** The way to one service. */
 export class Connection {
   readonly #settings: ConnectionSettings
   #serverAheadMs = 0

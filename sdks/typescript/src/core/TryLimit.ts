@@ -2,6 +2,7 @@
 import { PunctualError } from "../errors.ts"
 import { noAnswer, tookTooLong, wasAborted, withWritten } from "./failures.ts"
 
+/** The limit of one try. */
 export class TryLimit {
   readonly #ending = new AbortController()
   readonly #caller: AbortSignal | undefined
@@ -20,6 +21,7 @@ export class TryLimit {
     caller?.addEventListener("abort", this.#abort)
   }
 
+  /** Aborted when the try must end. */
   get signal(): AbortSignal {
     return this.#ending.signal
   }
@@ -29,6 +31,7 @@ export class TryLimit {
     clearTimeout(this.#timer)
   }
 
+  /** The try is over: nothing can end it any more. */
   end(): void {
     this.stopClock()
     this.#caller?.removeEventListener("abort", this.#abort)

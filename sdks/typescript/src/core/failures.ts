@@ -65,6 +65,7 @@ export interface BadAnswer {
 /** Answers that gateways give for a service that they cannot reach. */
 const gatewayStatuses: ReadonlySet<number> = new Set([502, 503, 504])
 
+/** The error of an answer that is no success. */
 export const badAnswer = ({ status, headers, text, place }: BadAnswer): PunctualError => {
   const requestId = headers.get("x-request-id") ?? undefined
   const problem = problemIn(text)
