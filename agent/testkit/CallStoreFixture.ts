@@ -1,8 +1,9 @@
-// What the suite of call stores needs from an adapter, and sample rows for its laws.
+// What the suites of call stores need from an adapter, and what their laws share: sample rows and short names.
+import { test } from "bun:test"
 import { Effect, type Layer } from "effect"
 import type { CallChange } from "../src/domain/CallChange.ts"
 import type { OutboxMessage } from "../src/domain/OutboxMessage.ts"
-import type { CallState, ServiceCall } from "../src/domain/ServiceCall.ts"
+import type { CallKey, CallState, ServiceCall } from "../src/domain/ServiceCall.ts"
 import { CallStore } from "../src/ports/CallStore.ts"
 import { now, recordIn, sampleUuid } from "./sampleCalls.ts"
 
@@ -36,6 +37,23 @@ export const onFreshStore = async (
     await place.dispose()
   }
 }
+
+type Law = (name: string, body: Parameters<typeof onFreshStore>[1]) => void
+
+/** Each law is a test on an empty store. */
+export const lawsOf =
+  (fixture: CallStoreFixture): Law =>
+  (name, body) => {
+    test(name, () => onFreshStore(fixture, body))
+  }
+
+export const sampleKey: CallKey = { tenantId: "acme", serviceCallId: "call-1" }
+
+export const submitChange = (store: StoreService, change: CallChange) => store.submit(change, sampleRequest)
+
+/** The types of the messages that wait in the outbox of the call. */
+export const typesInOutbox = (store: StoreService, of: CallKey = sampleKey) =>
+  Effect.map(store.outboxOf(of, 100), (rows) => rows.map(({ message }) => message.type))
 
 export const sampleMessage = (text: string, changes: Partial<OutboxMessage> = {}): OutboxMessage => ({
   id: sampleUuid(),

@@ -62,7 +62,7 @@ export const DeadGroups = (props: DeadGroupsProps) => {
   }
   const act = (deed: DisposeDeed) => {
     const isGroup = current !== undefined && current.timer === undefined
-    if (isGroup && tools.selection.timers.length === 0 && current.group.filter !== undefined) {
+    if (isGroup && tools.selection.rows.length === 0 && current.group.filter !== undefined) {
       if (mayBulk(deed)) onBulk(deed, current.group)
     } else tools.onKey(deed, current?.timer)
   }

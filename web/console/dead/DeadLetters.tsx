@@ -69,7 +69,7 @@ export const DeadLetters = ({ request, words, view, total, isFiltered }: DeadLet
     onDispose: (deed, timer) => setQuestion({ kind: "rows", deed, timers: [timer] }),
     newStateOf: dead.newStateOf,
     onKey: (deed, timer) => {
-      if (selection.timers.length > 0) act(deed)
+      if (selection.rows.length > 0) act(deed)
       else if (timer === undefined) toast("Select a row first (x).")
       else if (mayRow(deed, timer)) setQuestion({ kind: "rows", deed, timers: [timer] })
     },
