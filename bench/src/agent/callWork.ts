@@ -118,16 +118,22 @@ const paced = async (work: CallWork): Promise<Pick<CallFigures, "submitMs" | "ar
   return {
     submitMs,
     arrivalMs: arrivals.map(([id, receivedAtMs]) => receivedAtMs - (acceptedAt.get(id) ?? Number.NaN)),
-    eventMs: readers.flatMap(firstDelays),
+    eventMs: readers.flatMap((reader) => firstDelays(reader, acceptedAt)),
   }
 }
 
-/** Streams repeat events now and then. Only the first event of each version counts. */
-const firstDelays = ({ all }: CallEventReader): ReadonlyArray<number> => {
+/**
+ * Of the calls that were submitted at the even rate. Streams repeat events now and then, so only the first event of each
+ * version counts.
+ */
+const firstDelays = (
+  { all }: CallEventReader,
+  submitted: ReadonlyMap<string, unknown>,
+): ReadonlyArray<number> => {
   const seen = new Set<string>()
   return all.flatMap(({ event, data, receivedAtMs }) => {
     const change = `${data.call?.serviceCallId} ${data.call?.version}`
-    if (event !== "call" || seen.has(change)) return []
+    if (event !== "call" || !submitted.has(data.call.serviceCallId) || seen.has(change)) return []
     seen.add(change)
     return [receivedAtMs - Date.parse(data.at)]
   })
