@@ -39,13 +39,16 @@ const connections = 64
 const withinMs = 300_000
 
 export const doCallWork = async (work: CallWork): Promise<CallFigures> => {
-  const { url, receiver, submits, nows } = work
+  const { url, receiver, submits, nows, isAgent } = work
+  // An accepted call goes on in the background. A part begins when the part before has no more work there.
+  const settled = (): Promise<void> => (isAgent ? untilIdle(url) : Promise.resolve())
   // The warm-up does not count.
   await submitAll(url, Math.ceil(submits / 5), farBody(receiver))
   const submitsPerSecond = await submitAll(url, submits, farBody(receiver))
+  await settled()
   await makeAll(url, receiver, Math.ceil(nows / 5))
   const nowsPerSecond = await makeAll(url, receiver, nows)
-  if (work.isAgent) await untilIdle(url)
+  await settled()
   await receiver.forget()
   return { submitsPerSecond, nowsPerSecond, ...(await paced(work)) }
 }
@@ -72,7 +75,7 @@ const makeAll = async (url: string, receiver: Receiver, calls: number): Promise<
   return (calls / (performance.now() - startedAt)) * 1_000
 }
 
-/** The service has received all requests. Now their outcomes are stored, too. */
+/** Calls for later are scheduled, and the outcomes of calls for now are stored. */
 const untilIdle = async (url: string): Promise<void> => {
   for (let tenant = 0; tenant < tenants; tenant++) {
     await eventually(
