@@ -30,6 +30,8 @@ UNSAYABLE = re.compile(
             r"\bURL\b|visible ASCII|host name|^must be a host such as",
             r"cannot be delivered by this service",
             r"^must be whsec_|same as the first secret",
+            # The pattern of a list of statuses does not say that each may be given once only.
+            r"^must be one or several of Submitted",
             # These rules compare several fields.
             r"is only for dead letters and cancelled timers",
             r'^must be pending or dead with namespaces',

@@ -129,6 +129,7 @@ export const ListCallsQuery = Schema.Struct({
         description: "Only calls with one of these statuses, separated by commas.",
         examples: ["Scheduled,Running"],
       },
+      { pattern: `^(${callStatuses.join("|")})(,(${callStatuses.join("|")}))*$` },
     ),
   ),
   starred: Schema.optionalKey(
