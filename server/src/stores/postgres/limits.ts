@@ -4,8 +4,7 @@
 
 /** The limits of one write. `concurrentWrites` follows from the number of connections. */
 export const writeLimits = {
-  // With 1,000 the program and the server needed 15 % more time for each timer of createMany.
-  batchItems: 2_000,
+  batchItems: 1_000,
   batchBytes: 4 << 20,
   itemBytes: 1 << 20,
   shardsTogether: Number.MAX_SAFE_INTEGER,
