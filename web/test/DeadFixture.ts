@@ -3,9 +3,9 @@ import { expect } from "bun:test"
 import { Effect } from "effect"
 import type { Page } from "playwright-core"
 import type { Delivery, Fire } from "../../server/src/ports/Deliverer.ts"
-import type { RunningService, ServiceOptions } from "../../server/test/http/ServiceFixture.ts"
+import type { ServiceOptions } from "../../server/test/http/ServiceFixture.ts"
 import { eventually } from "../../server/testkit/eventually.ts"
-import { withConsole } from "./ConsoleFixture.ts"
+import { type ConsoleService, withConsole } from "./ConsoleFixture.ts"
 
 export interface Receivers {
   /** While it is true, everything is delivered. */
@@ -18,7 +18,7 @@ const deliveryFor = ({ target }: Fire): Delivery =>
     : { kind: "retry", error: "answered 503", status: 503, isHostFailure: false }
 
 export const withReceivers = (
-  use: (service: RunningService, receivers: Receivers) => Promise<void>,
+  use: (service: ConsoleService, receivers: Receivers) => Promise<void>,
   options: ServiceOptions = {},
 ): Promise<void> => {
   const receivers: Receivers = { areWell: false }
@@ -41,12 +41,12 @@ export const numbered = (prefix: string, count: number): ReadonlyArray<string> =
 
 const createMax = 1_000
 
-export const countOf = async (service: RunningService, state: string, namespaces = ["*"]): Promise<number> =>
+export const countOf = async (service: ConsoleService, state: string, namespaces = ["*"]): Promise<number> =>
   (await service.call("count", { namespaces, state })).json.count
 
 /** Creates timers that die, one batch after the other, and waits until they are dead. */
 export const makeDead = async (
-  service: RunningService,
+  service: ConsoleService,
   batches: ReadonlyArray<Batch>,
   headers: Record<string, string> = {},
 ): Promise<void> => {
@@ -71,17 +71,12 @@ export const makeDead = async (
 
 /** Keys are in force from here on. */
 export const makeKeys = async (
-  service: RunningService,
+  service: ConsoleService,
 ): Promise<
   (right: object) => Promise<{ readonly apiKey: string; readonly headers: Record<string, string> }>
 > => {
   const make = async (right: object, headers: Record<string, string>) => {
-    const response = await fetch(`${service.url}/api/v1/keys/create`, {
-      method: "POST",
-      headers: { "content-type": "application/json", ...headers },
-      body: JSON.stringify(right),
-    })
-    const { apiKey } = (await response.json()) as { readonly apiKey: string }
+    const { apiKey } = (await service.post("keys/create", right, headers)).json
     return { apiKey, headers: { authorization: `Bearer ${apiKey}` } }
   }
   const admin = await make({ label: "admin", role: "admin" }, {})

@@ -1,9 +1,9 @@
 // The console on a service with keys: an administrator's, others that a test makes, and two that have ended.
 import { KeyDirectory, type NewKey, type ShownKey } from "@punctual/door/KeyDirectory"
 import { Effect } from "effect"
-import type { RunningService, ServiceOptions } from "../../server/test/http/ServiceFixture.ts"
+import type { ServiceOptions } from "../../server/test/http/ServiceFixture.ts"
 import type { BrowserPage } from "../../server/testkit/Browser.ts"
-import { withConsole } from "./ConsoleFixture.ts"
+import { type ConsoleService, withConsole } from "./ConsoleFixture.ts"
 
 export interface ConsoleKeys {
   readonly admin: ShownKey
@@ -17,7 +17,7 @@ const full: NewKey = { label: "anna", actions: ["*"], namespaces: ["*"], madeBy:
 
 export const withKeyedConsole = (
   options: ServiceOptions,
-  use: (service: RunningService, keys: ConsoleKeys) => Promise<void>,
+  use: (service: ConsoleService, keys: ConsoleKeys) => Promise<void>,
 ): Promise<void> => {
   let made: ConsoleKeys | undefined
   const before = Effect.gen(function* () {

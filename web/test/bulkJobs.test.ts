@@ -1,10 +1,9 @@
 // Jobs on all timers that match a search: the dialog that starts one, its progress, and the page Bulk jobs.
 import { expect, setDefaultTimeout, test } from "bun:test"
 import type { Page } from "playwright-core"
-import type { RunningService } from "../../server/test/http/ServiceFixture.ts"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
 import { eventually } from "../../server/testkit/eventually.ts"
-import { openConsole, views, viewThemes } from "./ConsoleFixture.ts"
+import { type ConsoleService, openConsole, views, viewThemes } from "./ConsoleFixture.ts"
 import { countOf, makeDead, makeKeys, numbered, refusing, signIn, withReceivers } from "./DeadFixture.ts"
 import { typeInto, untilNoDialog } from "./focused.ts"
 
@@ -13,14 +12,9 @@ setDefaultTimeout(60_000)
 const dialog = (page: Page) => page.getByRole("dialog")
 const panel = (page: Page) => page.getByRole("region", { name: "Bulk job", exact: true })
 
-const startJob = async (service: RunningService, job: object, headers: Record<string, string> = {}) => {
-  const response = await fetch(`${service.url}/api/v1/bulk/start`, {
-    method: "POST",
-    headers: { "content-type": "application/json", ...headers },
-    body: JSON.stringify({ do: "replay", reason: "the ledger works again", expect: 1_000, ...job }),
-  })
-  const { job: started } = (await response.json()) as { readonly job: { readonly jobId: string } }
-  return started.jobId
+const startJob = async (service: ConsoleService, job: object, headers: Record<string, string> = {}) => {
+  const asked = { do: "replay", reason: "the ledger works again", expect: 1_000, ...job }
+  return (await service.post("bulk/start", asked, headers)).json.job.jobId as string
 }
 
 describeBrowser("jobs on many timers", (browser) => {

@@ -3,9 +3,8 @@ import { expect, setDefaultTimeout, test } from "bun:test"
 import { Effect } from "effect"
 import type { Page } from "playwright-core"
 import type { Delivery } from "../../server/src/ports/Deliverer.ts"
-import type { RunningService } from "../../server/test/http/ServiceFixture.ts"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
-import { openConsole, phone, withConsole } from "./ConsoleFixture.ts"
+import { type ConsoleService, openConsole, phone, withConsole } from "./ConsoleFixture.ts"
 import { untilNoDialog } from "./focused.ts"
 import { signInWith, withKeyedConsole } from "./KeyedConsole.ts"
 
@@ -16,7 +15,7 @@ const place = "timer?namespace=shop&id=a"
 const big = '{"n": 12345678901234567890123, "x": 1.10}'
 const body = `{"namespace":"shop","timerId":"a","executeAt":"2030-01-01T09:00:00.123Z","target":{"type":"webhook","url":"http://h.test/?q=1","headers":{"x-a":"1"}},"payload":${big},"tags":["a,b"],"retryPolicy":{"waits":["1m"]}}`
 
-const timerIn = async (service: RunningService) => (await service.call("get", key)).json.timer
+const timerIn = async (service: ConsoleService) => (await service.call("get", key)).json.timer
 
 const openEdit = async (page: Page) => {
   await page.getByRole("button", { name: "Edit", exact: true }).click()

@@ -59,11 +59,7 @@ describeBrowser("the page Keys", (browser) => {
       for (const words of ["active", "App", "billing, team-*"]) expect(row).toContain(words)
       expect(row).toMatch(/in (29 d|30 d)/)
       expect(await page.content()).not.toContain(text)
-      const self = await service.fetch("/api/v1/keys/self", {
-        method: "POST",
-        headers: { authorization: `Bearer ${text}`, "content-type": "application/json" },
-        body: "{}",
-      })
+      const self = await service.post("keys/self", {}, { authorization: `Bearer ${text}` })
       expect(self.json.namespaces).toEqual(["billing", "team-*"])
 
       await page.getByRole("button", { name: "New key" }).press("Enter")
@@ -95,13 +91,7 @@ describeBrowser("the page Keys", (browser) => {
       await page.getByRole("button", { name: "I have copied it" }).click()
       await rowOf(page, "anna").waitFor()
       const statusOf = async (key: string) =>
-        (
-          await service.fetch("/api/v1/keys/self", {
-            method: "POST",
-            headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-            body: "{}",
-          })
-        ).status
+        (await service.post("keys/self", {}, { authorization: `Bearer ${key}` })).status
       expect([await statusOf(text), await statusOf(admin.text)]).toEqual([200, 401])
       expect(await page.getByRole("dialog").count()).toBe(0)
     }))

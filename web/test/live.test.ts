@@ -1,9 +1,8 @@
 // Live updates: one stream of events for a browser, closed in hidden tabs, and never in the reader's way.
 import { expect, setDefaultTimeout, test } from "bun:test"
-import type { RunningService } from "../../server/test/http/ServiceFixture.ts"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
 import { eventually } from "../../server/testkit/eventually.ts"
-import { lostContact, openConsole, withConsole } from "./ConsoleFixture.ts"
+import { type ConsoleService, lostContact, openConsole, withConsole } from "./ConsoleFixture.ts"
 import { untilFocused, untilNoDialog } from "./focused.ts"
 
 setDefaultTimeout(60_000)
@@ -13,7 +12,7 @@ const place = "timer?namespace=shop&id=a"
 const readers = "timer_event_readers"
 
 /** A value of the metrics, by its name and labels. */
-const metric = async (service: RunningService, name: string): Promise<number> => {
+const metric = async (service: ConsoleService, name: string): Promise<number> => {
   const { text } = await service.fetch("/metrics")
   const line = text.split("\n").find((each) => each.startsWith(`${name} `))
   return Number(line?.slice(name.length) ?? 0)

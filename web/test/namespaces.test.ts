@@ -1,23 +1,22 @@
 // The pages of namespaces: the list with its search, and one namespace with its settings and its pause.
 import { expect, setDefaultTimeout, test } from "bun:test"
 import type { Page } from "playwright-core"
-import type { RunningService } from "../../server/test/http/ServiceFixture.ts"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
 import { eventually } from "../../server/testkit/eventually.ts"
-import { openConsole, phone, stopLiveUpdates, withConsole } from "./ConsoleFixture.ts"
+import { type ConsoleService, openConsole, phone, stopLiveUpdates, withConsole } from "./ConsoleFixture.ts"
 import { typeInto, untilFocused, untilNoDialog } from "./focused.ts"
 import { withKeyedConsole } from "./KeyedConsole.ts"
 import { openAs } from "./openAs.ts"
 
 setDefaultTimeout(60_000)
 
-const put = async ({ post }: RunningService, namespace: string, settings: object) =>
+const put = async ({ post }: ConsoleService, namespace: string, settings: object) =>
   expect((await post("namespaces/put", { namespace, ...settings })).status).toBe(200)
 
-const settingsOf = async ({ post }: RunningService, namespace: string) =>
+const settingsOf = async ({ post }: ConsoleService, namespace: string) =>
   (await post("namespaces/get", { namespace })).json.settings
 
-const arm = async ({ call }: RunningService, namespace: string, count: number) => {
+const arm = async ({ call }: ConsoleService, namespace: string, count: number) => {
   const timers = Array.from({ length: count }, (_, index) => ({
     namespace,
     timerId: `t-${index}`,

@@ -3,9 +3,8 @@ import { expect, setDefaultTimeout, test } from "bun:test"
 import { Effect } from "effect"
 import type { Page } from "playwright-core"
 import type { Delivery } from "../../server/src/ports/Deliverer.ts"
-import type { RunningService } from "../../server/test/http/ServiceFixture.ts"
 import { describeBrowser, type View } from "../../server/testkit/Browser.ts"
-import { openConsole, withConsole } from "./ConsoleFixture.ts"
+import { type ConsoleService, openConsole, withConsole } from "./ConsoleFixture.ts"
 
 setDefaultTimeout(120_000)
 
@@ -20,7 +19,7 @@ const options = {
   },
 }
 
-const fill = async ({ call, post }: RunningService) => {
+const fill = async ({ call, post }: ConsoleService) => {
   const long =
     "a-namespace-with-a-very-long-name-that-has-to-break-somewhere-because-a-phone-is-narrow-0123456789"
   await post("namespaces/put", { namespace: long, maxPending: 1, paused: true, webhookSecrets: [secret] })

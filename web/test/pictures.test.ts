@@ -7,10 +7,9 @@ import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
 import type { Page } from "playwright-core"
 import type { Delivery, Fire } from "../../server/src/ports/Deliverer.ts"
-import type { RunningService } from "../../server/test/http/ServiceFixture.ts"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
 import { eventually } from "../../server/testkit/eventually.ts"
-import { openConsole, views, withConsole } from "./ConsoleFixture.ts"
+import { type ConsoleService, openConsole, views, withConsole } from "./ConsoleFixture.ts"
 
 setDefaultTimeout(240_000)
 
@@ -56,7 +55,7 @@ const namespaces = ["billing", "shop", "crm", "onboarding", "eu-payments"]
 const kinds = ["invoice", "trial", "order", "reminder"]
 
 /** A day of a small company: many timers ahead, some that fail, some dead letters, and a paused namespace. */
-const seed = async ({ call, post }: RunningService): Promise<string> => {
+const seed = async ({ call, post }: ConsoleService): Promise<string> => {
   // The same numbers at every run.
   let state = 7
   const random = () => {
@@ -186,11 +185,7 @@ describeBrowser("pictures", (browser) => {
       const made = await service.post("keys/create", { label: "operations", role: "admin" })
       const { apiKey } = made.json
       const create = (body: object) =>
-        service.fetch("/api/v1/keys/create", {
-          method: "POST",
-          headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}` },
-          body: JSON.stringify(body),
-        })
+        service.post("keys/create", body, { authorization: `Bearer ${apiKey}` })
       await create({
         label: "billing service",
         actions: ["timers.write", "timers.cancel"],

@@ -1,12 +1,13 @@
 // The console where people really open it: by a name on plain http, behind a proxy that changes the host, and behind a
 // proxy that ends TLS. Sign-in, calls, the stream and copying must work in each.
+
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import { AddressRanges } from "@punctual/door/AddressRanges"
-import type { RunningService } from "../../server/test/http/ServiceFixture.ts"
 import { type BrowserPage, describeBrowser } from "../../server/testkit/Browser.ts"
 import { makeCertificates } from "../../server/testkit/Certificates.ts"
 import { TemporaryFolder } from "../../server/testkit/TemporaryFolder.ts"
+import type { ConsoleService } from "./ConsoleFixture.ts"
 import { type ConsoleKeys, signInWith, withKeyedConsole, withoutUnauthorized } from "./KeyedConsole.ts"
 
 setDefaultTimeout(60_000)
@@ -16,7 +17,7 @@ const loopback = new AddressRanges([["127.0.0.0", 8]])
 const key = { namespace: "shop", timerId: "a" }
 
 /** A proxy that calls the service by its own address, and says in headers what the browser asked for. */
-const proxyTo = (service: RunningService, tls?: { readonly cert: string; readonly key: string }) =>
+const proxyTo = (service: ConsoleService, tls?: { readonly cert: string; readonly key: string }) =>
   Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
@@ -40,13 +41,13 @@ const proxyTo = (service: RunningService, tls?: { readonly cert: string; readonl
     },
   })
 
-const callAs = (service: RunningService, { admin }: ConsoleKeys, name: string, body: object) =>
+const callAs = (service: ConsoleService, { admin }: ConsoleKeys, name: string, body: object) =>
   service.call(name, body, { authorization: `Bearer ${admin.text}` })
 
 /** Signs in, sees a change by the stream, and copies. */
 const usesTheConsole = async (
   opened: BrowserPage,
-  service: RunningService,
+  service: ConsoleService,
   keys: ConsoleKeys,
 ): Promise<void> => {
   const { page } = opened

@@ -3,16 +3,15 @@ import { expect, setDefaultTimeout, test } from "bun:test"
 import { createHash } from "node:crypto"
 import { secretBytes } from "@punctual/api/WebhookSecret"
 import type { Page } from "playwright-core"
-import type { RunningService } from "../../server/test/http/ServiceFixture.ts"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
-import { openConsole, phone, withConsole } from "./ConsoleFixture.ts"
+import { type ConsoleService, openConsole, phone, withConsole } from "./ConsoleFixture.ts"
 import { untilNoDialog } from "./focused.ts"
 
 setDefaultTimeout(60_000)
 
 const secretKeys = [new Uint8Array(32).fill(1)]
 
-const fingerprintsOf = async ({ post }: RunningService) => {
+const fingerprintsOf = async ({ post }: ConsoleService) => {
   const { settings } = (await post("namespaces/get", { namespace: "billing" })).json
   return settings.webhookSecrets.map(({ fingerprint }: { fingerprint: string }) => fingerprint)
 }

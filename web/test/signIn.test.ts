@@ -11,11 +11,11 @@ setDefaultTimeout(60_000)
 describeBrowser("sign-in", (browser) => {
   test("asks for a key, by keyboard alone, and keeps it neither in the browser nor in the address", () =>
     withKeyedConsole({}, async (service, { admin }) => {
-      await service.fetch("/api/v1/timers/create", {
-        method: "POST",
-        headers: { "content-type": "application/json", authorization: `Bearer ${admin.text}` },
-        body: JSON.stringify({ namespace: "shop", timerId: "a", delay: "1h", callbackUrl: "http://h.test/" }),
-      })
+      await service.call(
+        "create",
+        { namespace: "shop", timerId: "a", delay: "1h", callbackUrl: "http://h.test/" },
+        { authorization: `Bearer ${admin.text}` },
+      )
       await using opened = await openConsole(browser(), service, "timers?q=id%3Aa")
       const { page } = opened
       const dialog = page.getByRole("dialog", { name: "Sign in" })

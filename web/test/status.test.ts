@@ -5,10 +5,9 @@ import { NamespaceDirectory } from "../../server/src/engine/namespaces/Namespace
 import { serviceRecord } from "../../server/src/engine/namespaces/SettingsRecords.ts"
 import type { ClusterState } from "../../server/src/engine/ownership/ClusterView.ts"
 import type { Delivery } from "../../server/src/ports/Deliverer.ts"
-import type { RunningService } from "../../server/test/http/ServiceFixture.ts"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
 import { eventually } from "../../server/testkit/eventually.ts"
-import { openConsole, stopLiveUpdates, withConsole } from "./ConsoleFixture.ts"
+import { type ConsoleService, openConsole, stopLiveUpdates, withConsole } from "./ConsoleFixture.ts"
 import { withKeyedConsole } from "./KeyedConsole.ts"
 import { openAs } from "./openAs.ts"
 
@@ -53,7 +52,7 @@ const due = (namespace: string, index: number) => ({
   callbackUrl: "http://127.0.0.1:9/hook",
 })
 
-const pauseOf = async ({ post }: RunningService) => (await post("service/get", {})).json.pause
+const pauseOf = async ({ post }: ConsoleService) => (await post("service/get", {})).json.pause
 
 describeBrowser("the status", (browser) => {
   test("shows nodes and shards by owner with their lag, also as a table", () =>

@@ -2,10 +2,9 @@
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { readFileSync } from "node:fs"
 import type { Page } from "playwright-core"
-import type { RunningService } from "../../server/test/http/ServiceFixture.ts"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
 import { eventually } from "../../server/testkit/eventually.ts"
-import { lostContact, openConsole, phone, views, withConsole } from "./ConsoleFixture.ts"
+import { type ConsoleService, lostContact, openConsole, phone, views, withConsole } from "./ConsoleFixture.ts"
 import { typeInto, untilFocused, untilNoDialog } from "./focused.ts"
 
 setDefaultTimeout(60_000)
@@ -20,7 +19,7 @@ interface Made {
   readonly callbackUrl?: string
 }
 
-const create = async (service: RunningService, timers: ReadonlyArray<Made>): Promise<void> => {
+const create = async (service: ConsoleService, timers: ReadonlyArray<Made>): Promise<void> => {
   const answer = await service.call("createMany", {
     timers: timers.map(({ namespace = "shop", timerId, inMs = hourMs, tags, callbackUrl = "http://h/" }) => ({
       namespace,

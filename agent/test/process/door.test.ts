@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { Punctual, type Transport } from "@punctual/client"
+import { admin, type KeyAction } from "@punctual/client/admin"
 import { makeCertificates } from "@punctual/server/testkit/Certificates"
 import { eventually } from "@punctual/server/testkit/eventually"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
@@ -28,9 +30,8 @@ const send = async (
   method: string,
   path: string,
   { key, body, headers = {} }: { key?: string; body?: unknown; headers?: Record<string, string> } = {},
-  base = agent.url,
 ): Promise<Answer> => {
-  const response = await fetch(`${base}${path}`, {
+  const response = await fetch(`${agent.url}${path}`, {
     method,
     headers: {
       ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
@@ -46,15 +47,16 @@ const send = async (
   return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
 }
 
-/** Makes a key at the Timer, whose store has all keys. */
-const keyFor = async (
-  actions: ReadonlyArray<string>,
-  namespaces: ReadonlyArray<string>,
-): Promise<Answer["body"]> => {
-  const timer = /Punctual .*listens on (\S+)/.exec(agent.stdout)?.[1] ?? ""
-  const asked = { key: adminKey, body: { label: "a test", actions, namespaces } }
-  return (await send("POST", "/api/v1/keys/create", asked, timer)).body
+/** The keys of the Timer, whose store has all keys. */
+const keys = () => {
+  const url = /Punctual .*listens on (\S+)/.exec(agent.stdout)?.[1]
+  const tls = { ca: readFileSync(trusted, "utf8") }
+  const transport: Transport = (place, request) => fetch(place, { ...request, tls, keepalive: false })
+  return admin(new Punctual({ url, key: adminKey, transport })).keys
 }
+
+const keyFor = (actions: ReadonlyArray<KeyAction>, namespaces: ReadonlyArray<string>) =>
+  keys().create({ label: "a test", actions, namespaces })
 
 /** The agent learns of a new key within half a second. */
 const known = (key: string, path: string) =>
@@ -139,8 +141,7 @@ describe("an agent that requires keys and serves https", () => {
     }
     const tenants = await send("GET", "/api/v1/tenants", { key: reader.apiKey })
     expect(tenants.body).toEqual({ tenants: [{ tenantId: "shop" }] })
-    const timer = /Punctual .*listens on (\S+)/.exec(agent.stdout)?.[1] ?? ""
-    await send("POST", "/api/v1/keys/revoke", { key: adminKey, body: { id: reader.key.id } }, timer)
+    await keys().revoke({ id: reader.key.id })
     await eventually("the key has ended", async () =>
       (await send("GET", calls("shop"), { key: reader.apiKey })).status === 401 ? true : undefined,
     )
