@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
 import { Button } from "../kit/Button.tsx"
-import { Dialog } from "../kit/Dialog.tsx"
+import { CloseButton, Dialog } from "../kit/Dialog.tsx"
 import { ProblemScreen } from "../kit/ProblemScreen.tsx"
 import { Loading } from "../kit/Screen.tsx"
 import { useMay } from "../kit/self.ts"
@@ -45,7 +45,7 @@ export const TenantSettingsDialog = ({ tenant, onClose }: TenantSettingsDialogPr
       actions={
         mayChange ? (
           <>
-            <Button onClick={onClose}>Change nothing</Button>
+            <CloseButton onClick={onClose} />
             <Button
               look="primary"
               disabled={edited === undefined || save.isPending}
