@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect"
 import { EventNamespaces } from "./NamespaceChoices.ts"
+import { type Json, streamParameter, streamRefusals } from "./streamPaths.ts"
 
 export const eventStreamPath = "/api/v1/events/stream"
 
@@ -48,30 +49,6 @@ export const TimerEventData = Schema.Struct({
   state: Schema.String,
 })
 
-type Json = Readonly<Record<string, unknown>>
-
-const refusal = (description: string, code: string, schema: string, headers: Json = {}): Json => ({
-  description,
-  ...(Object.keys(headers).length === 0 ? {} : { headers }),
-  content: {
-    "application/problem+json": {
-      schema: { $ref: `#/components/schemas/${schema}` },
-      examples: { [code]: { $ref: `#/components/examples/${code}` } },
-    },
-  },
-})
-
-const header = (description: string, schema: Json): Json => ({ required: true, description, schema })
-
-const parameter = (place: string, name: string, description: string, example: string): Json => ({
-  name,
-  in: place,
-  required: false,
-  description,
-  schema: { type: "string" },
-  example,
-})
-
 const streamText = `event: nodes
 id: 5f0c1ba2d3e4.2s
 data: {"missing":[]}
@@ -97,19 +74,19 @@ export const eventPaths = (actionField: string): Json => ({
         "Answers a stream of Server-Sent Events (text/event-stream) that does not end. Any node has the events of all nodes. Types of events: created, changed, cancelled, started, delivered, retried, dead, replayed. Their data has namespace, timerId, fireId, at and state, and never a payload. A cancelled timer that was not in memory has no fireId. A timer that arms itself again is delivered with the state pending. An event can come twice, and events of different nodes can come in another order than they happened. A reader gets at most 50 events of each second. The rest comes as counts by type: event skipped. Event nodes names the nodes whose events do not arrive; the stream begins with it. Event gap says that events may be missing here: read the timers again. Every 15 s without an event there is a comment. After an interruption of up to a minute a reader continues where it was, on any node, if it sends the last id; browsers do this by themselves. The stream ends when the key ends and when the service stops.",
       [actionField]: "timers.read",
       parameters: [
-        parameter(
+        streamParameter(
           "query",
           "namespaces",
           "Names, and prefixes followed by *, separated by commas. By default, and with *, all namespaces that the key may read.",
           "billing,team-*",
         ),
-        parameter(
+        streamParameter(
           "query",
           "types",
           "Types of events, separated by commas. By default all.",
           "delivered,dead",
         ),
-        parameter(
+        streamParameter(
           "header",
           "last-event-id",
           "The id of the last event that the reader got, to continue after it.",
@@ -121,20 +98,7 @@ export const eventPaths = (actionField: string): Json => ({
           description: "The events.",
           content: { "text/event-stream": { schema: { type: "string" }, example: streamText } },
         },
-        "400": refusal("A parameter is not valid", "invalidRequest", "InvalidRequestProblem"),
-        "401": refusal("The key is missing or not valid", "unauthorized", "UnauthorizedProblem"),
-        "403": refusal("The key does not have the right", "forbidden", "ForbiddenProblem"),
-        "405": refusal("The path accepts only GET", "methodNotAllowed", "MethodNotAllowedProblem", {
-          allow: header("The methods that the path accepts.", { type: "string" }),
-        }),
-        "503": refusal(
-          "There are too many readers, or the service stops",
-          "overloaded",
-          "OverloadedProblem",
-          {
-            "retry-after": header("Retry after this many seconds.", { type: "integer", minimum: 0 }),
-          },
-        ),
+        ...streamRefusals("There are too many readers, or the service stops"),
       },
     },
   },

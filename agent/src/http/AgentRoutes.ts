@@ -227,6 +227,7 @@ class AgentRoute {
     }
     const answer = jsonAnswer(JSON.stringify(encode(exit.value)), status)
     const more =
+      // The same call made the value.
       this.#served.headersOf?.(exit.value as never) ?? expiryHeaders(asked.caller, asked.receivedAt)
     return more === undefined ? answer : { ...answer, headers: { ...answer.headers, ...more } }
   }

@@ -4,16 +4,17 @@ import { CallEventsQuery, resumeOverlapMs } from "@punctual/api/agent/callEventP
 import { parseInstant } from "@punctual/api/Instant"
 import { invalidField, invalidRequest } from "@punctual/api/invalidRequest"
 import { Namespace } from "@punctual/api/Namespace"
-import { Overloaded, type Problem } from "@punctual/api/Problem"
+import type { Problem } from "@punctual/api/Problem"
 import { requestParseOptions } from "@punctual/api/requestParseOptions"
 import { anonymous } from "@punctual/door/Caller"
 import { forbidden, isRefusal } from "@punctual/door/Gate"
 import type { CallerCheck } from "@punctual/http/CallerCheck"
 import { EventStream } from "@punctual/http/EventStream"
-import { dataHeaders, type HttpAnswer } from "@punctual/http/HttpAnswer"
+import type { HttpAnswer } from "@punctual/http/HttpAnswer"
 import type { RouteMetrics } from "@punctual/http/HttpMetrics"
 import type { HttpRequest } from "@punctual/http/HttpRequest"
 import { problemResponse } from "@punctual/http/problemResponse"
+import { type StreamCounts, streamHeaders, tooManyStreams } from "@punctual/http/tooManyStreams"
 import { type Context, Effect, Option, Result, SchemaParser } from "effect"
 import type { ServiceCalls } from "../calls/ServiceCalls.ts"
 import { queryOf } from "./AgentRoutes.ts"
@@ -28,7 +29,7 @@ export interface CallStreamsOptions {
   readonly pollsChanges: boolean
   readonly nowMs: () => number
   readonly context: Context.Context<never>
-  readonly limits?: { readonly streamsMax: number; readonly perCallerMax: number; readonly queueMax: number }
+  readonly limits?: StreamCounts & { readonly queueMax: number }
 }
 
 const defaultStreamLimits = { streamsMax: 200, perCallerMax: 20, queueMax: 500 }
@@ -165,25 +166,9 @@ export class CallStreams {
   }
 
   #whyTooMany(callerName: string): Problem | undefined {
-    const { streamsMax, perCallerMax } = this.#limits
-    let ofCaller = 0
-    for (const { callerName: other } of this.#open) if (other === callerName) ofCaller++
-    const isCaller = ofCaller >= perCallerMax
-    if (!isCaller && this.#open.size < streamsMax) return undefined
-    const whose = isCaller ? `This key or address has ${perCallerMax}` : `This process has ${streamsMax}`
-    return new Overloaded({
-      detail: `${whose} open streams of events. This limit is fixed. Close one, or list calls instead.`,
-      retryAfterSeconds: 5,
-      written: "no",
-    })
+    const words = { place: "This process", instead: "list calls" }
+    return tooManyStreams(this.#open, callerName, this.#limits, words)?.problem
   }
-}
-
-const streamHeaders = {
-  "content-type": "text/event-stream",
-  ...dataHeaders,
-  // Some proxies would wait for the end of the stream.
-  "x-accel-buffering": "no",
 }
 
 const decodeTenant = SchemaParser.decodeUnknownResult(Namespace)

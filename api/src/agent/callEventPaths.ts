@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect"
 import { Instant } from "../Instant.ts"
+import { type Json, streamParameter, streamRefusals } from "../streamPaths.ts"
 import { ServiceCallView } from "./ServiceCallView.ts"
 
 export const callEventsPath = "/api/v1/tenants/:tenantId/events"
@@ -21,30 +22,6 @@ export const CallEventData = Schema.Struct({ at: Instant, call: ServiceCallView 
   description: "The call after a change, and when the change was stored.",
 })
 
-type Json = Readonly<Record<string, unknown>>
-
-const refusal = (description: string, code: string, schema: string, headers: Json = {}): Json => ({
-  description,
-  ...(Object.keys(headers).length === 0 ? {} : { headers }),
-  content: {
-    "application/problem+json": {
-      schema: { $ref: `#/components/schemas/${schema}` },
-      examples: { [code]: { $ref: `#/components/examples/${code}` } },
-    },
-  },
-})
-
-const header = (description: string, schema: Json): Json => ({ required: true, description, schema })
-
-const parameter = (place: string, name: string, description: string, example: string): Json => ({
-  name,
-  in: place,
-  required: place === "path",
-  description,
-  schema: { type: "string" },
-  example,
-})
-
 /** For the OpenAPI document. `actionField` is the name of the field for the action, `example` a call. */
 export const callEventPaths = (actionField: string, example: Json): Json => ({
   [callEventsPath.replace(":tenantId", "{tenantId}")]: {
@@ -56,9 +33,14 @@ export const callEventPaths = (actionField: string, example: Json): Json => ({
         "Answers a stream of Server-Sent Events (text/event-stream) that does not end. Event call has the call after each change, without its contents. The id of an event is the time at which the change was stored. A reader that resumes with its last id gets the changes of the 10 s before it again: drop a change whose version is not newer than the one that you have. Event gap says that changes may be missing here, because there were too many or the reader was too slow: read the list again. Every 15 s without an event there is a comment. The stream ends when the key ends and when the agent stops.",
       [actionField]: "calls.read",
       parameters: [
-        parameter("path", "tenantId", "The tenant.", "billing"),
-        parameter("query", "after", "Begin with the changes after this instant.", "2030-01-01T09:00:00Z"),
-        parameter(
+        streamParameter("path", "tenantId", "The tenant.", "billing"),
+        streamParameter(
+          "query",
+          "after",
+          "Begin with the changes after this instant.",
+          "2030-01-01T09:00:00Z",
+        ),
+        streamParameter(
           "header",
           "last-event-id",
           "The id of the last event that the reader got. Browsers send it by themselves.",
@@ -75,15 +57,7 @@ export const callEventPaths = (actionField: string, example: Json): Json => ({
             },
           },
         },
-        "400": refusal("A parameter is not valid", "invalidRequest", "InvalidRequestProblem"),
-        "401": refusal("The key is missing or not valid", "unauthorized", "UnauthorizedProblem"),
-        "403": refusal("The key does not have the right", "forbidden", "ForbiddenProblem"),
-        "405": refusal("The path accepts only GET", "methodNotAllowed", "MethodNotAllowedProblem", {
-          allow: header("The methods that the path accepts.", { type: "string" }),
-        }),
-        "503": refusal("There are too many readers, or the agent stops", "overloaded", "OverloadedProblem", {
-          "retry-after": header("Retry after this many seconds.", { type: "integer", minimum: 0 }),
-        }),
+        ...streamRefusals("There are too many readers, or the agent stops"),
       },
     },
   },

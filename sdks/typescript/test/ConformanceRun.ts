@@ -158,6 +158,7 @@ export const outcomeOf = async (
   const call = callsOf(punctual)[operation]
   if (call === undefined) throw new Error(`the library has no call for ${operation}`)
   try {
+    // The cases are JSON, so their requests have no types.
     const answer = call(nativeOf(request) as never, options)
     return { value: answer instanceof Paged ? await answer.page() : await answer }
   } catch (error) {

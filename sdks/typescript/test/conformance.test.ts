@@ -201,6 +201,7 @@ describe("paging", () => {
         pages.map((body) => ({ body })),
         now,
       )
+      // The cases are JSON, so their requests have no types.
       const list = callsOf(punctual)[call]?.(request as never) as Paged<{ timerId: string }>
       const read = async (): Promise<ReadonlyArray<string>> => {
         if (limit !== undefined) return (await list.toArray({ limit })).map(({ timerId }) => timerId)

@@ -2,18 +2,19 @@
 // would not be let in any more.
 
 import { invalidRequest } from "@punctual/api/invalidRequest"
-import { MethodNotAllowed, Overloaded, type Problem } from "@punctual/api/Problem"
+import { MethodNotAllowed, type Problem } from "@punctual/api/Problem"
 import { requestParseOptions } from "@punctual/api/requestParseOptions"
 import { StreamEvents } from "@punctual/api/TimerEvents"
 import { anonymous, type Caller } from "@punctual/door/Caller"
 import { isRefusal } from "@punctual/door/Gate"
 import type { CallerCheck } from "@punctual/http/CallerCheck"
 import { EventStream } from "@punctual/http/EventStream"
-import { dataHeaders, type HttpAnswer } from "@punctual/http/HttpAnswer"
+import type { HttpAnswer } from "@punctual/http/HttpAnswer"
 import type { RouteMetrics } from "@punctual/http/HttpMetrics"
 import type { HttpRequest } from "@punctual/http/HttpRequest"
 import { problemResponse } from "@punctual/http/problemResponse"
 import type { Route } from "@punctual/http/Route"
+import { type StreamCounts, streamHeaders, tooManyStreams } from "@punctual/http/tooManyStreams"
 import { Result, SchemaParser } from "effect"
 import { narrowedTo } from "../calls/narrowedTo.ts"
 import { wantedNamespaces } from "../calls/wantedNamespaces.ts"
@@ -31,16 +32,10 @@ export interface EventStreamsOptions {
   /** Who may call. If it is absent, everyone may. */
   readonly callerCheck?: CallerCheck
   readonly metrics: RouteMetrics & EventStreamMetrics
-  readonly limits?: EventStreamLimits
+  readonly limits?: StreamCounts
 }
 
-export interface EventStreamLimits {
-  readonly streamsMax: number
-  /** For one key, or for one address if the caller has no key. */
-  readonly perCallerMax: number
-}
-
-const defaultLimits: EventStreamLimits = { streamsMax: 200, perCallerMax: 20 }
+const defaultLimits: StreamCounts = { streamsMax: 200, perCallerMax: 20 }
 
 /** Callers are checked this often. Keys that end are known within half a second. */
 const tickMs = 250
@@ -54,7 +49,7 @@ interface OpenStream {
 export class EventStreams implements Route {
   readonly methods = ["GET"]
   readonly #options: EventStreamsOptions
-  readonly #limits: EventStreamLimits
+  readonly #limits: StreamCounts
   readonly #open = new Set<OpenStream>()
   #ticking: ReturnType<typeof setInterval> | undefined
 
@@ -141,26 +136,11 @@ export class EventStreams implements Route {
   }
 
   #whyTooMany(callerName: string): Problem | undefined {
-    const { streamsMax, perCallerMax } = this.#limits
-    let ofCaller = 0
-    for (const { callerName: other } of this.#open) if (other === callerName) ofCaller++
-    const isCaller = ofCaller >= perCallerMax
-    if (!isCaller && this.#open.size < streamsMax) return undefined
-    this.#options.metrics.refused(isCaller ? "caller" : "total")
-    const whose = isCaller ? `This key or address has ${perCallerMax}` : `This node has ${streamsMax}`
-    return new Overloaded({
-      detail: `${whose} open streams of events. This limit is fixed. Close one, or list timers instead.`,
-      retryAfterSeconds: 5,
-      written: "no",
-    })
+    const words = { place: "This node", instead: "list timers" }
+    const tooMany = tooManyStreams(this.#open, callerName, this.#limits, words)
+    if (tooMany !== undefined) this.#options.metrics.refused(tooMany.of)
+    return tooMany?.problem
   }
-}
-
-const streamHeaders = {
-  "content-type": "text/event-stream",
-  ...dataHeaders,
-  // Some proxies would wait for the end of the stream.
-  "x-accel-buffering": "no",
 }
 
 const decodeQuery = SchemaParser.decodeUnknownResult(StreamEvents)

@@ -22,6 +22,7 @@ const isFatal = (error: unknown): boolean =>
 const serve = (): void => {
   const database = openCallFile(options.path)
   const tables = new CallTables(database)
+  // calls.ts gives every name its arguments. Messages between threads have no types.
   const methods = tables as unknown as Readonly<Record<string, (asked: unknown) => unknown>>
   let waiting: Array<Exclude<CallFileRequest, { readonly close: true }>> = []
   let isScheduled = false

@@ -43,12 +43,14 @@ export class Caller {
     fields: object,
     options: ReadOptions = {},
   ): Promise<Answer<Value>> {
+    // Every object has fields; its type need not say which.
+    const repeats = repeatClassOf(operation, fields as Fields)
     const { text, status, requestId } = await this.#connection.send(
       {
         operation,
         path: pathOf(operation),
         body: jsonText(fields),
-        repeats: repeatClassOf(operation, fields as Fields),
+        repeats,
       },
       options,
     )
@@ -62,7 +64,7 @@ export class Caller {
         message: `the answer of ${operation} is not JSON: check that the URL is that of a Punctual service`,
         status,
         requestId,
-        written: repeatClassOf(operation, fields as Fields) === "read" ? "no" : "unknown",
+        written: repeats === "read" ? "no" : "unknown",
         retryable: false,
         cause,
       })

@@ -78,7 +78,8 @@ export const repeatClassOf = (operation: string, fields: Fields): RepeatClass =>
   }
   const hasAll = Array.isArray(rule.with)
     ? rule.with.every((name) => fields[name] !== undefined)
-    : matches(fields, rule.with as Fields)
+    : // Array.isArray does not narrow a list that is read-only.
+      matches(fields, rule.with as Fields)
   const isExcluded = rule.without !== undefined && matches(fields, rule.without)
   return hasAll && !isExcluded ? rule.as : "never"
 }

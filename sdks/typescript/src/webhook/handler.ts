@@ -98,6 +98,7 @@ export const handler = <Payload = unknown>(options: HandlerOptions<Payload>): We
     const tag = tags.find((name) => on !== undefined && Object.hasOwn(on, name))
     return tag === undefined ? fallback : on?.[tag]
   }
+  // From here on the payload has no type: only the user's function knows it.
   return (request) => receive(request, { ...options, secrets, pick, logger } as Receiving)
 }
 
