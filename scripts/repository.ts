@@ -32,6 +32,7 @@ export const sourceRoots: ReadonlyArray<string> = [
   "drivers",
   "scripts",
   "sdks/conformance",
+  "sdks/harness",
   "sdks/typescript/src",
 ]
 

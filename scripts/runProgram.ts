@@ -12,6 +12,10 @@ export interface Program {
   readonly command: string
   readonly args: ReadonlyArray<string>
   readonly env?: Readonly<Record<string, string>>
+  /** Where the program runs; by default the root of the repository. */
+  readonly folder?: string
+  /** Gets the standard output. Nobody prints it. */
+  readonly outputFile?: string
 }
 
 export interface Ended {
@@ -47,16 +51,22 @@ export const runProgram = async (program: Program, isAlone: boolean): Promise<En
   }
 }
 
-const start = ({ command, args, env }: Program, output: number | "inherit"): Promise<Ended> =>
+const start = (
+  { command, args, env, folder = root, outputFile }: Program,
+  output: number | "inherit",
+): Promise<Ended> =>
   new Promise((resolve) => {
+    const file = outputFile === undefined ? undefined : openSync(outputFile, "w")
     const child = spawn(command, args, {
-      cwd: root,
+      cwd: folder,
       // Programs that write into a file would otherwise print no colours.
       env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}), ...env },
-      stdio: ["ignore", output, output],
+      stdio: ["ignore", file ?? output, output],
       // The program gets its own process group. So a stop also stops everything that the program has started.
       detached: true,
     })
+    // The program has a copy of its own.
+    if (file !== undefined) closeSync(file)
     const { pid } = child
     if (pid !== undefined) running.add(pid)
     let isLate = false

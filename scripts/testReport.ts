@@ -6,7 +6,7 @@ export interface TestCase {
   /** The names of the groups around the test, outermost first, and then its own name. */
   readonly name: string
   readonly outcome: "passed" | "failed" | "skipped"
-  /** The runner's message for a failed test; empty for all others. */
+  /** The runner's message for a failed or skipped test; empty if it has none. */
   readonly message: string
 }
 
@@ -41,10 +41,15 @@ export const readTestReport = (xml: string): TestReport => {
 export const reasonOfSkip = ({ name }: TestCase): string | undefined =>
   /\(skipped: (.*\S.*?)\)(?: > |$)/.exec(name)?.[1]
 
-const outcomeOf = (body: string): Pick<TestCase, "outcome" | "message"> => {
+const outcomeOf = (content: string): Pick<TestCase, "outcome" | "message"> => {
+  // What the test printed may look like an element.
+  const body = content.replaceAll(/<system-(out|err)>[\s\S]*?<\/system-\1>/g, "")
   const failure = /<(?:failure|error)\b([^>]*)>/.exec(body)
   if (failure !== null) return { outcome: "failed", message: attributeOf(failure[1] ?? "", "message") }
-  return { outcome: body.includes("<skipped") ? "skipped" : "passed", message: "" }
+  const skip = /<skipped\b([^>]*)>/.exec(body)
+  return skip === null
+    ? { outcome: "passed", message: "" }
+    : { outcome: "skipped", message: attributeOf(skip[1] ?? "", "message") }
 }
 
 const attributeOf = (attributes: string, name: string): string =>

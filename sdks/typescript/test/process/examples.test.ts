@@ -5,12 +5,12 @@ import type { AddressInfo } from "node:net"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
 import { documentChanged } from "../../examples/debounce.ts"
 import "../../examples/remind.test.ts"
+import { executableIn } from "../../../harness/fromSource.ts"
 import { receiveReminders } from "../../examples/remind.ts"
 import { type Charge, receiveCharges } from "../../examples/retryCharge.ts"
 import { signedRequest } from "../../src/testing/signedRequest.ts"
 import { TestService } from "../../src/testing.ts"
 import type { WebhookHandler } from "../../src/webhooks.ts"
-import { executableIn } from "../fromSource.ts"
 
 setDefaultTimeout(120_000)
 

@@ -2,16 +2,15 @@
 // answers, keeps them too long and doubles them.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
+import { executableIn } from "../../../harness/fromSource.ts"
+import { type Fault, faultKinds, UnreliableProxy } from "../../../harness/UnreliableProxy.ts"
 import { newTimerId } from "../../src/core/newTimerId.ts"
 import { PunctualError } from "../../src/errors.ts"
 import { Punctual } from "../../src/Punctual.ts"
 import { TestService } from "../../src/testing.ts"
-import { executableIn } from "../fromSource.ts"
-import { type Fault, UnreliableProxy } from "../UnreliableProxy.ts"
 
 setDefaultTimeout(120_000)
 
-const faults: ReadonlyArray<Fault> = ["pass", "cutBefore", "cutAfter", "hold", "duplicate"]
 /** A call whose answer is held ends after this. The tries after it have the same limit, so there are many of them. */
 const holdMs = 2_000
 
@@ -40,7 +39,7 @@ const under = <A>(fault: Fault, call: () => Promise<A>): Promise<A> => {
 }
 
 describe("a timer lives its life in spite of the network", () => {
-  test.each(faults)("%s", async (fault) => {
+  test.each([...faultKinds])("%s", async (fault) => {
     const { timers } = punctual
     const receiver = await service.receiver(({ timerId }) => (timerId.startsWith("bad") ? 422 : 200))
     const timerId = await newTimerId(Date.now())

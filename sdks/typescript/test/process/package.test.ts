@@ -7,11 +7,11 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { testsAllRuntimes } from "@punctual/server/testkit/effort"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
+import { executableIn } from "../../../harness/fromSource.ts"
 import { buildClient, entries } from "../../build.ts"
 import { installRegistry } from "../../installRegistry.ts"
 import { ownParts, sizeOf } from "../../sizes.ts"
 import { TestService } from "../../src/testing.ts"
-import { executableIn } from "../fromSource.ts"
 
 setDefaultTimeout(300_000)
 

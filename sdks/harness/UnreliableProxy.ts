@@ -7,7 +7,8 @@ import type { AddressInfo } from "node:net"
  * `cutBefore`: the connection breaks, and the service gets nothing. `cutAfter`: the service answers, and the answer is lost.
  * `hold`: the answer is kept until the client gives up. `duplicate`: the service gets the request twice.
  */
-export type Fault = "pass" | "cutBefore" | "cutAfter" | "hold" | "duplicate"
+export const faultKinds = ["pass", "cutBefore", "cutAfter", "hold", "duplicate"] as const
+export type Fault = (typeof faultKinds)[number]
 
 export class UnreliableProxy implements AsyncDisposable {
   readonly url: string

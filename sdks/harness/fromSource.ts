@@ -3,7 +3,7 @@ import { chmodSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
-const main = fileURLToPath(new URL("../../../app/src/main.ts", import.meta.url))
+const main = fileURLToPath(new URL("../../app/src/main.ts", import.meta.url))
 
 /** Writes the file into the folder and returns its path. */
 export const executableIn = (folder: string): string => {
