@@ -38,7 +38,7 @@ export interface Arming {
 export interface KeyHistory {
   readonly key: Key
   readonly asks: ReadonlyArray<Asked>
-  /** Ordered by revision, the lowest first. */
+  /** In the order in which the key was armed: by the discards before them, then by revision. */
   readonly armings: ReadonlyArray<Arming>
   /** Creates and updates that may have armed the key although no client got an answer. */
   readonly unknownArmings: ReadonlyArray<Asked>
@@ -122,11 +122,14 @@ const keyHistory = (gathered: Gathered): KeyHistory => {
   const effective = (op: Ask["op"]) =>
     asks.filter(({ request, answer }) => request.op === op && answer?.result !== "nothingDone")
   const replays = effective("replay")
-  const byRevision = [...tracesOf(gathered)].sort(([, a], [, b]) => a.revision - b.revision)
+  const discards = effective("discard")
+  const inOrder = [...tracesOf(gathered)].sort(
+    ([, a], [, b]) => discardsBefore(a, discards) - discardsBefore(b, discards) || a.revision - b.revision,
+  )
   // An unknown create may have stored a timer that was updated or replaced before anyone saw it.
   const unseen = unknownArmings.flatMap(({ request }) => termsOf(request, []))
   const armings: Array<Arming> = []
-  for (const [fireId, traces] of byRevision) {
+  for (const [fireId, traces] of inOrder) {
     const seen = distinct([...armings.flatMap(({ terms }) => terms), ...unseen])
     const rearmed = attempts.flatMap(({ reply }) => (reply?.result === "rearmed" ? [reply] : []))
     const replayed = (from: ReadonlyArray<Terms>) => (replays.length === 0 ? [] : atAnotherTime(from))
@@ -152,7 +155,16 @@ const keyHistory = (gathered: Gathered): KeyHistory => {
     armings.push({ fireId, ...traces, terms: distinct(terms) })
   }
   const rearms = attempts.filter(({ reply }) => reply?.result === "rearmed").length
-  return { key, asks, armings, unknownArmings, replays, discards: effective("discard"), rearms }
+  return { key, asks, armings, unknownArmings, replays, discards, rearms }
+}
+
+/**
+ * How many discards had certainly ended when the arming was asked for or first seen. A discard makes the store forget the
+ * revision of a dead letter. If the clock was also set back, the next arming may get a revision that the key has had.
+ */
+const discardsBefore = ({ madeBy, attempts }: Traces, discards: ReadonlyArray<Asked>): number => {
+  const seenAt = madeBy?.sentAt ?? attempts[0]?.at ?? Number.POSITIVE_INFINITY
+  return discards.filter(({ answeredAt }) => answeredAt < seenAt).length
 }
 
 const armsAnew = ({ op }: Ask): boolean => op === "create" || op === "update"

@@ -197,6 +197,20 @@ describe("a good run passes", () => {
     expect(finds(run.ends({ finished: [life("f2", "delivered", 5)], tally }))).toEqual([])
   })
 
+  test("when an update after such a beginning changes only the time, and keeps the payload of the new life", () => {
+    const other = bytesOf('{"n":2}')
+    const run = new Run()
+      .creates("f1", 8)
+      .asks(moveTo(due), { result: "changed", fireId: "f2", revision: 9 })
+      .attempts({ fireId: "f2", revision: 9 }, { result: "dead" })
+      .asks({ op: "discard", key }, { result: "discarded" })
+      .asks(create({ payload: other }), { result: "created", fireId: "f3", revision: 8 })
+      .asks(moveTo(20_000), { result: "changed", fireId: "f4", revision: 9 })
+      .attempts({ fireId: "f4", revision: 9, executeAtMs: 20_000, payload: other }, delivered)
+    const tally = { created: 4, replaced: 2, discarded: 1, delivered: 1 }
+    expect(finds(run.ends({ finished: [life("f4", "delivered", 9)], tally }))).toEqual([])
+  })
+
   test("when a timer is armed again a hundred times, and moved in between", () => {
     const run = new Run().creates("f1")
     for (let n = 1; n < 200; n += 2) {
