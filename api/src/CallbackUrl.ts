@@ -38,9 +38,12 @@ const hostInAscii = (text: string): string | undefined => {
 
 const urlMessage = "must be an absolute http or https URL, such as https://example.com/hook"
 
+/** Every create checks a URL, so its text is made once. */
+const lengthHint = limitHint("urlLength")
+
 export const makeCallbackUrl = perLimits((limits: Limits) =>
   Schema.String.annotate({ message: urlMessage }).check(
-    Schema.makeFilter((text: string) => whyNotHttpUrl(text, limits.urlLength, limitHint("urlLength")), {
+    Schema.makeFilter((text: string) => whyNotHttpUrl(text, limits.urlLength, lengthHint), {
       toJsonSchema: () => [
         {
           minLength: 1,
