@@ -13,8 +13,10 @@ import {
   type Members,
   membersOfObject,
   requestText,
-  typescriptText,
-} from "../console/copyAs.ts"
+} from "../console/copy/copyAs.ts"
+import { callForms } from "../console/copy/copyForms.ts"
+import { goText } from "../console/copy/goText.ts"
+import { typescriptText } from "../console/copy/typescriptText.ts"
 import { shellWord } from "../kit/shellWord.ts"
 
 setDefaultTimeout(60_000)
@@ -143,6 +145,24 @@ test("there are programs for the calls about one timer, and the key comes from t
   expect(keyed).toContain("punctual.timers.cancel({")
   expect(keyed).toContain("// The client reads the key from TIMER_API_KEY.")
   expect(typescriptText({ path: "timers/no-such", members }, service)).toBeUndefined()
+})
+
+test("every form names the call, has no key in it, and says where the key comes from", () => {
+  const members = membersOfObject({ namespace: "shop", timerId: "a" })
+  const keyed = { ...service, needsKey: true }
+  for (const { label, text } of callForms) {
+    const [known, unknown] = ["timers/get", "timers/no-such"].map((path) => text({ path, members }, keyed))
+    expect([label, known?.includes("TIMER_API_KEY")]).toEqual([label, true])
+    // Every call can be sent by curl.
+    expect([label, unknown === undefined]).toEqual([label, label !== "curl"])
+  }
+})
+
+test("a Go program sends text that is no duration as it is, so that the service says what is wrong", () => {
+  const members = membersOfObject({ namespace: "shop", timerId: "a", delay: "soon" })
+  const text = goText({ path: "timers/create", members }, service)
+  expect(text).toContain('client.Do(context.Background(), "timers.create", json.RawMessage(`{')
+  expect(text).toContain('"delay": "soon"')
 })
 
 test("the commands for create and update do what the form would do, with ids that look like options", () =>

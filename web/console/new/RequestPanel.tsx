@@ -4,16 +4,10 @@ import { CopyButton } from "../../kit/CopyButton.tsx"
 import { Segments } from "../../kit/Segments.tsx"
 import { useSelf } from "../../kit/self.ts"
 import { serviceUrl } from "../../kit/serviceUrl.ts"
-import { type CallToCopy, commandText, curlText, requestText, typescriptText } from "../copyAs.ts"
+import type { CallToCopy } from "../copy/copyAs.ts"
+import { callForms, jsonForm } from "../copy/copyForms.ts"
 
-const forms = [
-  { value: "json", label: "JSON" },
-  { value: "curl", label: "curl" },
-  { value: "command", label: "CLI" },
-  { value: "typescript", label: "TypeScript" },
-] as const
-
-type Form = (typeof forms)[number]["value"]
+const forms = [jsonForm, ...callForms]
 
 export interface RequestProps {
   readonly call: CallToCopy
@@ -32,21 +26,17 @@ export const RequestPanel = ({ call }: RequestProps) => (
 )
 
 export const RequestTexts = ({ call }: RequestProps) => {
-  const [form, setForm] = useState<Form>("json")
+  const [value, setValue] = useState(jsonForm.value)
   const service = { url: serviceUrl(), needsKey: useSelf()?.keysRequired === true }
-  const texts: Readonly<Record<Form, string>> = {
-    json: requestText(call.members),
-    curl: curlText(call, service),
-    command: commandText(call, service) ?? "",
-    typescript: typescriptText(call, service) ?? "",
-  }
+  const form = forms.find((each) => each.value === value) ?? jsonForm
+  const text = form.text(call, service) ?? ""
   return (
     <>
       <div className="request-forms">
-        <Segments label="Show it as" value={form} options={forms} onChange={setForm} />
-        <CopyButton text={texts[form]} what="the request" />
+        <Segments label="Show it as" value={value} options={forms} onChange={setValue} />
+        <CopyButton text={text} what="the request" />
       </div>
-      <pre className="request-text">{texts[form]}</pre>
+      <pre className="request-text">{text}</pre>
     </>
   )
 }

@@ -4,7 +4,7 @@
  */
 import { isoText } from "../../kit/times.ts"
 import type { Timer } from "../api.ts"
-import type { Members } from "../copyAs.ts"
+import type { Members } from "../copy/copyAs.ts"
 
 export interface HeaderDraft {
   /** Tells equal rows apart while the reader edits them. */

@@ -1,6 +1,6 @@
 /** Which errors stand beside which field. */
 import { ApiProblem } from "../../kit/serviceCall.ts"
-import type { Members } from "../copyAs.ts"
+import type { Members } from "../copy/copyAs.ts"
 import type { FieldErrors } from "./draftChecks.ts"
 
 /** What the service said about a request. */

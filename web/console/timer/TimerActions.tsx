@@ -10,7 +10,8 @@ import { ApiProblem, call } from "../../kit/serviceCall.ts"
 import { serviceUrl } from "../../kit/serviceUrl.ts"
 import { toast } from "../../kit/toasts.tsx"
 import type { Timer, TimerWithPayload } from "../api.ts"
-import { commandText, curlText, membersOfObject, typescriptText } from "../copyAs.ts"
+import { membersOfObject } from "../copy/copyAs.ts"
+import { callForms } from "../copy/copyForms.ts"
 import { hrefOf } from "../location.ts"
 import { EditTimer } from "../new/EditTimer.tsx"
 import { PausedNote } from "../PausedNote.tsx"
@@ -229,17 +230,13 @@ const copyItems = (timer: Timer, needsKey: boolean): ReadonlyArray<MenuItem> => 
     toast(isCopied ? "Copied." : "The browser did not allow the copy.", !isCopied)
   }
   return [
-    { label: "Copy as curl", icon: "copy", onChoose: () => void copy(curlText(get, service)) },
-    {
-      label: "Copy as command",
-      icon: "copy",
-      onChoose: () => void copy(commandText(get, service) ?? ""),
-    },
-    {
-      label: "Copy as TypeScript",
-      icon: "copy",
-      onChoose: () => void copy(typescriptText(get, service) ?? ""),
-    },
+    ...callForms.map(
+      ({ label, text }): MenuItem => ({
+        label: `Copy as ${label}`,
+        icon: "copy",
+        onChoose: () => void copy(text(get, service) ?? ""),
+      }),
+    ),
     { label: "Copy link", icon: "copy", onChoose: () => void copy(location.href) },
     { label: "Copy as JSON", icon: "copy", onChoose: () => void copy(JSON.stringify(timer, undefined, 2)) },
   ]

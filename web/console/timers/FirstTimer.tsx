@@ -4,7 +4,7 @@ import { Link } from "../../kit/Link.tsx"
 import { Screen } from "../../kit/Screen.tsx"
 import { useMay, useSelf } from "../../kit/self.ts"
 import { serviceUrl } from "../../kit/serviceUrl.ts"
-import { curlText, membersOfObject } from "../copyAs.ts"
+import { curlText, membersOfObject } from "../copy/copyAs.ts"
 import { hrefOf } from "../location.ts"
 
 const example = {

@@ -1,9 +1,9 @@
 /**
- * A call of the API as a command for a shell (for curl, and for the command line of Punctual) and as a program for the
- * client library. The values of a call may be anything that a caller once chose, so every word is quoted. The texts never
+ * A call of the API as a command for a shell: for curl, and for the command line of Punctual. The programs for the client
+ * libraries are in the files beside this one. The values of a call may be anything that a caller once chose, so every word is quoted. The texts never
  * contain a key: with keys in force they read it from the variable that the command line reads too.
  */
-import { shellWord } from "../kit/shellWord.ts"
+import { shellWord } from "../../kit/shellWord.ts"
 
 /** The fields of a request, each with its JSON text. So numbers keep all their digits. */
 export type Members = ReadonlyMap<string, string>
@@ -19,7 +19,7 @@ export interface ServiceToCall {
   readonly needsKey: boolean
 }
 
-const keyVariable = "TIMER_API_KEY"
+export const keyVariable = "TIMER_API_KEY"
 
 /** The fields of an object that has nothing whose text matters. */
 export const membersOfObject = (body: object): Members =>
@@ -63,45 +63,6 @@ export const commandText = (
     ...(isOption ? [`-- ${quoted}`] : []),
   ].join(" \\\n  ")
   return needsKey ? `# The command reads the key from ${keyVariable}.\n${lines}` : lines
-}
-
-/** `undefined` if the client library has no call for it. */
-export const typescriptText = (
-  { path, members }: CallToCopy,
-  { url, needsKey }: ServiceToCall,
-): string | undefined => {
-  const method = methods[path]
-  if (method === undefined) return undefined
-  const fields = [...members]
-    .map(([name, text]) => `  ${name}: ${name === "payload" ? payloadText(text) : text},\n`)
-    .join("")
-  const isRaw = fields.includes("rawJson(")
-  return [
-    `import { Punctual${isRaw ? ", rawJson" : ""} } from "@punctual/client"`,
-    "",
-    ...(needsKey ? [`// The client reads the key from ${keyVariable}.`] : []),
-    `const punctual = new Punctual({ url: ${JSON.stringify(url)} })`,
-    `const answer = await punctual.timers.${method}({\n${fields}})`,
-    "console.log(answer)",
-  ].join("\n")
-}
-
-const methods: Readonly<Record<string, string>> = {
-  "timers/create": "create",
-  "timers/update": "update",
-  "timers/get": "get",
-  "timers/delete": "cancel",
-}
-
-/** JSON is an expression, with two exceptions: numbers that JavaScript cannot hold, and a member that sets a prototype. */
-const payloadText = (text: string): string =>
-  sameNumbers(text) && !text.includes("__proto__")
-    ? text.replaceAll("\n", "\n  ")
-    : `rawJson(${JSON.stringify(text)})`
-
-const sameNumbers = (text: string): boolean => {
-  const numbers = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, "").match(/-?\d[\d.eE+-]*/g) ?? []
-  return numbers.every((number) => String(Number(number)) === number)
 }
 
 interface Command {
