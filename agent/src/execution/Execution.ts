@@ -45,6 +45,8 @@ const storeRetryMs = 1_000
 /** Attempts that another process claimed and did not begin are taken over after this time. */
 const takeOverAfterMs = 10_000
 const takenTogether = 500
+/** A call that runs for longer is slow. With a short time-out it is slow after half of it. */
+const slowAfterMs = 5_000
 /** The outcome of a call is stored within this time, or the watchdog ends the call. */
 const storeWithinMs = 10 * 60 * 1_000
 
@@ -197,7 +199,11 @@ class Executing {
   #pump(): void {
     for (let item = this.#queue.next(); item !== undefined; item = this.#queue.next()) {
       const running = item
-      const work = this.#run(running).pipe(
+      const slow = Effect.sync(() => {
+        this.#queue.slow(running)
+        this.#pump()
+      }).pipe(Effect.delay(Math.min(slowAfterMs, running.attempt.timeoutMs / 2)))
+      const work = Effect.andThen(Effect.forkChild(slow), this.#run(running)).pipe(
         Effect.catchCause((cause) =>
           Effect.logWarning(`an attempt of tenant ${running.tenantId} was not finished`, cause),
         ),
