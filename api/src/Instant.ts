@@ -89,7 +89,7 @@ const monthNames = [
 /** UTC with milliseconds. The service writes all instants in this form. */
 export const formatInstant = (instantMs: number): string => new Date(instantMs).toISOString()
 
-const isInstant = (value: number): boolean =>
+export const isInstant = (value: number): boolean =>
   Number.isInteger(value) && value >= minInstantMs && value <= maxInstantMs
 
 const InstantText = Schema.String.annotate({

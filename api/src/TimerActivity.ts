@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { Count } from "./Count.ts"
 import { DurationMs, durationBetween } from "./DurationMs.ts"
 import { described } from "./described.ts"
-import { Instant } from "./Instant.ts"
+import { Instant, isInstant } from "./Instant.ts"
 import { ActivityNamespaces } from "./NamespaceChoices.ts"
 
 const minuteMs = 60_000
@@ -18,6 +18,20 @@ export const activityPointsByMax = 300
 /** The record that a question reads: of minutes, or of hours if the step allows it. */
 export const activityUnitMs = (stepMs: number): number => (stepMs % hourMs === 0 ? hourMs : minuteMs)
 
+/** The span of a question, in whole steps. */
+export const activitySpan = ({
+  from,
+  until,
+  step,
+}: {
+  readonly from: number
+  readonly until: number
+  readonly step: number
+}): { readonly fromMs: number; readonly untilMs: number } => ({
+  fromMs: Math.floor(from / step) * step,
+  untilMs: Math.ceil(until / step) * step,
+})
+
 const Step = durationBetween(minuteMs, 31 * dayMs)
 
 const isSound = Schema.makeFilter(
@@ -26,6 +40,12 @@ const isSound = Schema.makeFilter(
     if (step % minuteMs !== 0) return { path: ["step"], issue: "must be whole minutes" }
     if (by !== undefined && step < 5 * minuteMs) {
       return { path: ["step"], issue: 'must be at least 5m together with "by"' }
+    }
+    const { fromMs, untilMs } = activitySpan({ from, until, step })
+    if (!isInstant(fromMs))
+      return { path: ["from"], issue: "must be in the year 0000 or later, in whole steps" }
+    if (!isInstant(untilMs)) {
+      return { path: ["until"], issue: "must be in the year 9999 or earlier, in whole steps" }
     }
     const unit = activityUnitMs(step)
     if ((until - from) / unit > activityPointsMax) {

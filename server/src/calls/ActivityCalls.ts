@@ -2,7 +2,12 @@
 // asks the others, with a short timeout, and names those that do not answer.
 
 import type { Problem } from "@punctual/api/Problem"
-import { type ActivityAnswer, activityUnitMs, type GetActivity } from "@punctual/api/TimerActivity"
+import {
+  type ActivityAnswer,
+  activitySpan,
+  activityUnitMs,
+  type GetActivity,
+} from "@punctual/api/TimerActivity"
 import type { Caller } from "@punctual/door/Caller"
 import { forbidden } from "@punctual/door/Gate"
 import { Effect, Result } from "effect"
@@ -35,8 +40,7 @@ export const makeActivityCalls = (
           const refused = whyNot(body, caller)
           if (refused !== undefined) return yield* Effect.fail(refused)
           const { namespaces, step, by } = body
-          const fromMs = body.from - (body.from % step)
-          const untilMs = Math.ceil(body.until / step) * step
+          const { fromMs, untilMs } = activitySpan(body)
           const isWhole =
             (namespaces === undefined || namespaces.includes("*")) && caller.may("timers.read", undefined)
           const sums = new ActivitySums({
