@@ -14,8 +14,10 @@ import { layerLogs } from "@punctual/server/program/Logs"
 import { untilSignal } from "@punctual/server/serve"
 import { runService, type ServiceParts } from "@punctual/server/service"
 import { type Configuration, readConfiguration, settingTexts } from "@punctual/server/settings/Configuration"
+import { leavingRequests } from "@punctual/server/settings/runtimeRequests"
 import { Cause, Effect, Exit, Layer, Result } from "effect"
 import { type AgentArguments, readAgentArguments } from "./agentArguments.ts"
+import { requestsOfAgent } from "./raiseRequestLimit.ts"
 
 export interface AgentProgramParts extends ServiceParts {
   /** The file agent/src/stores/sqlite/worker.ts. */
@@ -27,12 +29,15 @@ export interface AgentProgramParts extends ServiceParts {
 }
 
 /** Runs until it is asked to stop. Returns the exit code. */
-export const runAgent = async (args: ReadonlyArray<string>, parts: AgentProgramParts): Promise<number> => {
+export const runAgent = async (args: ReadonlyArray<string>, given: AgentProgramParts): Promise<number> => {
   const asked = readAgentArguments(args)
   if ("problem" in asked) {
-    parts.writeError(asked.problem)
+    given.writeError(asked.problem)
     return 2
   }
+  const parts = asked.modules.has("execution")
+    ? { ...given, environment: leavingRequests(given.environment, requestsOfAgent) }
+    : given
   const problems: Array<string> = []
   const { texts } = settingTexts(parts.environment, problems, [])
   const read = readAgentConfiguration(texts)

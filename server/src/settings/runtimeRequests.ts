@@ -11,3 +11,16 @@ export const runtimeRequests = (environment: Readonly<Record<string, string | un
   const text = environment[runtimeRequestsName] ?? ""
   return /^[1-9]\d{0,4}$/.test(text) ? Number(text) : byDefault
 }
+
+/**
+ * The environment of a service whose runtime also makes requests of another product. The service leaves that many to it,
+ * but keeps what every runtime has.
+ */
+export const leavingRequests = (
+  environment: Readonly<Record<string, string | undefined>>,
+  ofOther: number,
+): Readonly<Record<string, string | undefined>> => {
+  const all = runtimeRequests(environment)
+  const own = Math.max(all - ofOther, Math.min(all, byDefault))
+  return { ...environment, [runtimeRequestsName]: String(own) }
+}
