@@ -6,8 +6,8 @@
 // Otherwise it is an ordinary long answer, and only the status counts.
 import { parseDuration } from "@punctual/api/DurationMs"
 import { parseInstant } from "@punctual/api/Instant"
-import { memberSpan, spanBytes } from "@punctual/api/JsonSpan"
-import { limitHint } from "@punctual/api/Limits"
+import { isNestedDeeper, memberSpan, spanBytes } from "@punctual/api/JsonSpan"
+import { bodyForm, limitHint } from "@punctual/api/Limits"
 import type { AnswerBody } from "@punctual/egress/readAnswer"
 import type { Attempted, NextTime } from "../../ports/Deliverer.ts"
 
@@ -43,6 +43,8 @@ const interpretSuccess = (answer: Answer, nowMs: number, payloadBytes: number): 
   if (next === undefined) return { kind: "delivered", status }
   const span = memberSpan(body.text, "payload")
   if (span === undefined) return { kind: "rearm", status, next }
+  if (isNestedDeeper(body.text, span, bodyForm.depthMax - levelsAroundPayload))
+    return retry(answer, nowMs, tooDeep)
   const payload = spanBytes(body.text, span)
   return payload.byteLength > payloadBytes
     ? retry(
@@ -54,6 +56,9 @@ const interpretSuccess = (answer: Answer, nowMs: number, payloadBytes: number): 
 }
 
 const tooLong = "answered with more JSON than is read, a new payload included"
+/** The answer itself is one level, as the body of a request is. */
+const levelsAroundPayload = 1
+const tooDeep = `answered with a payload that is nested deeper than ${bodyForm.depthMax} levels`
 const malformedTime = "answered with a nextExecuteAt or nextDelay that cannot be read, or with both"
 
 const parseObject = (text: string): Record<string, unknown> | undefined => {

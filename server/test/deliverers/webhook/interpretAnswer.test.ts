@@ -84,6 +84,16 @@ describe("a 2xx answer", () => {
     expect(delivery).toMatchObject({ error: expect.stringContaining("payload of 65537 bytes") })
   })
 
+  test("is retried when its new payload is nested too deep", () => {
+    const nested = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`
+    expect(interpret(200, `{"ok":true,"nextDelay":"5s","payload":${nested(63)}}`).kind).toBe("rearm")
+    expect(interpret(200, `{"ok":true,"nextDelay":"5s","payload":${nested(64)}}`)).toMatchObject({
+      kind: "retry",
+      error: "answered with a payload that is nested deeper than 64 levels",
+      isHostFailure: false,
+    })
+  })
+
   test("is retried with ok: false, at the named time if there is one", () => {
     const error = "answered ok: false"
     const retry = { kind: "retry", status: 200, error, isHostFailure: false } as const
