@@ -2,6 +2,8 @@
 // counts, so that a truncated file is detected. Derived values are not written. A payload is text if it is UTF-8, so
 // that people can read it, and base64 otherwise.
 import { malformedMessage } from "@punctual/api/malformedMessage"
+import { Namespace } from "@punctual/api/Namespace"
+import { TimerId } from "@punctual/api/TimerId"
 import { Result, Schema, SchemaParser } from "effect"
 import { keyOf } from "../domain/TimerKey.ts"
 import type { ArchivedItem } from "../domain/WriteItem.ts"
@@ -14,15 +16,28 @@ const version = 1
 
 const { optionalKey } = Schema
 
+const SinceEpoch = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)).annotate({
+  message: "must not be before 1970",
+})
+
 const bodyFields = {
   spec: SpecShape,
   payload: optionalKey(Schema.String),
   payloadBase64: optionalKey(Schema.String.check(Schema.isBase64())),
 }
 
+/** A file may come from anywhere. No call could reach a timer with another key, and one due before 1970 would never fire. */
+const soundFields = { namespace: Namespace, timerId: TimerId, executeAt: SinceEpoch }
+
 const ItemLine = Schema.Union([
-  Schema.Struct({ kind: Schema.Literal("pending"), ...timerFields, ...bodyFields }),
-  Schema.Struct({ kind: Schema.Literal("ended"), ...lifeFields, ...bodyFields }),
+  Schema.Struct({
+    kind: Schema.Literal("pending"),
+    ...timerFields,
+    ...bodyFields,
+    ...soundFields,
+    fireAt: SinceEpoch,
+  }),
+  Schema.Struct({ kind: Schema.Literal("ended"), ...lifeFields, ...bodyFields, ...soundFields }),
 ])
 
 const SettingsLine = Schema.Struct({

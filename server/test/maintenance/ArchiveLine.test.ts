@@ -128,6 +128,20 @@ describe("a line", () => {
     expect(Result.getOrThrow(readLine(endLine(7)))).toEqual({ kind: "end", items: 7 })
   })
 
+  test("of a timer that no call could reach, or that would never fire, is refused", () => {
+    const line = itemLine(pending())
+    expect(Result.isSuccess(readLine(line))).toBe(true)
+    const why = (change: Readonly<Record<string, unknown>>): string => {
+      const read = readLine(JSON.stringify({ ...JSON.parse(line), ...change }))
+      return Result.isFailure(read) ? read.failure : ""
+    }
+    expect(why({ namespace: "a/b" })).toContain("/namespace must be 1 to 100 characters")
+    expect(why({ timerId: "a\u001b[2J" })).toContain("/timerId must not contain control characters")
+    expect(why({ timerId: "a".repeat(256) })).toContain("/timerId must be text of 1 to 255 bytes")
+    expect(why({ fireAt: -1 })).toContain("/fireAt must not be before 1970")
+    expect(why({ executeAt: -1 })).toContain("/executeAt must not be before 1970")
+  })
+
   test("that is not valid is reported", () => {
     const whole = JSON.parse(itemLine(pending()))
     const { fireId: _, ...without } = whole
