@@ -7,8 +7,8 @@ import { randomUUID } from "node:crypto"
 import { makeCreateTimer } from "@punctual/api/CreateTimer"
 import { parseDuration } from "@punctual/api/DurationMs"
 import { formatInstant } from "@punctual/api/Instant"
-import { memberSpan } from "@punctual/api/JsonSpan"
-import { defaultLimits } from "@punctual/api/Limits"
+import { isNestedDeeper, memberSpan } from "@punctual/api/JsonSpan"
+import { bodyForm, defaultLimits } from "@punctual/api/Limits"
 import { Effect } from "effect"
 import { CommandFailed } from "../frame/CommandRuntime.ts"
 import type { Lines } from "../store/LineSource.ts"
@@ -196,13 +196,16 @@ const timerLine = (
   if (executeAtMs !== undefined && executeAtMs <= latestMs) fields["executeAt"] = formatInstant(executeAtMs)
   // An invalid duration goes to the service unchanged, and the service says what is wrong with it.
   else if (delay !== undefined) fields["delay"] = delay
-  const json = JSON.stringify(fields)
-  return {
-    line,
-    ...keyOf(fields),
-    item: { json: payloadText === undefined ? json : `${json.slice(0, -1)},"payload":${payloadText}}` },
-  }
+  const own = JSON.stringify(fields)
+  const json = payloadText === undefined ? own : `${own.slice(0, -1)},"payload":${payloadText}}`
+  // The service would refuse the whole request, with all its other lines.
+  const isTooDeep = isNestedDeeper(json, { start: 0, end: json.length }, bodyForm.depthMax - levelsAroundLine)
+  const problem = `must not be nested deeper than ${bodyForm.depthMax} levels`
+  return { line, ...keyOf(fields), item: isTooDeep ? { problem } : { json } }
 }
+
+/** The body of the request, and its array of timers. */
+const levelsAroundLine = 2
 
 /** The latest instant that the contract can express. */
 const latestMs = Date.UTC(9999, 11, 31)

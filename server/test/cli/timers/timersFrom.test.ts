@@ -62,6 +62,24 @@ describe("JSON Lines", () => {
       expect(err).toContain("4 lines failed")
     }))
 
+  test("that are nested too deep fail alone, as the service would refuse them with all others", () =>
+    withService({}, async (service) => {
+      const nested = (levels: number) => JSON.parse(`${"[".repeat(levels)}${"]".repeat(levels)}`)
+      const file = [
+        line("a"),
+        line("b", { payload: nested(62) }),
+        line("c", { payload: nested(61) }),
+        line("d", { target: nested(5_000) }),
+      ]
+      const { exitCode, out } = await creating(service.url, file.join("\n"))
+      const lines = out.split("\n")
+      expect(exitCode).toBe(1)
+      expect(lines[0]).toBe("line 1  created  billing/a")
+      expect(lines[1]).toBe("line 2  failed  billing/b  must not be nested deeper than 64 levels")
+      expect(lines[2]).toBe("line 3  created  billing/c")
+      expect(lines[3]).toBe("line 4  failed  billing/d  must not be nested deeper than 64 levels")
+    }))
+
   test("report to programs an object a line, and the counts last", () =>
     withService({}, async (service) => {
       const { out } = await creating(service.url, `${line("a")}\n${line("b", { executeAt: 1 })}`, "--json")
