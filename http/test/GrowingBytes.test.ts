@@ -27,6 +27,14 @@ describe("growing bytes", () => {
     expect(undeclared.capacityBytes).toBe(150_000)
   })
 
+  test("free the smaller buffer at once when they grow", () => {
+    const growing = new GrowingBytes({ maxBytes: megabytes, declaredBytes: undefined })
+    growing.append(piece(1_000, 1))
+    const { bytes: before } = growing
+    growing.append(piece(5_000, 2))
+    expect([before.length, growing.bytes.length]).toEqual([0, 6_000])
+  })
+
   test("keep all pieces in order, and keep nothing after they are freed", () => {
     const growing = new GrowingBytes({ maxBytes: megabytes, declaredBytes: undefined })
     const pieces = [10, 1_000, 70_000, 3, 200_000].map((bytes, index) => piece(bytes, index + 1))

@@ -25,3 +25,15 @@ test("timers of new namespaces have a limit of their own, which known namespaces
   soon[0]?.()
   expect([pace.left, pace.newLeft, pace.isSpent]).toEqual([1_000, 250, false])
 })
+
+test("each limit alone ends the turn, in every turn", () => {
+  const soon: Array<() => void> = []
+  const pace = new DuePace((task) => soon.push(task))
+  pace.took(timers(250, true))
+  expect([pace.left, pace.newLeft, pace.isSpent, soon.length]).toEqual([1_000, 0, true, 1])
+  soon[0]?.()
+  pace.took(timers(1_000))
+  expect([pace.left, pace.newLeft, pace.isSpent, soon.length]).toEqual([0, 250, true, 2])
+  soon[1]?.()
+  expect([pace.left, pace.newLeft, pace.isSpent]).toEqual([1_000, 250, false])
+})

@@ -17,6 +17,10 @@ test("due timers of known namespaces leave first, and those of new ones have a s
   expect(namesOf(waiting.takeDue(13, 2, 2))).toEqual(["known@13", "new-1@10", "new-2@10"])
   expect(namesOf(waiting.takeDue(13, 2, 9))).toEqual(["new-3@10", "new-4@10"])
   expect(namesOf([waiting.peek()].flatMap((one) => one ?? []))).toEqual(["known@14"])
+  expect(namesOf(waiting.takeDue(14, 2, 2))).toEqual(["known@14"])
+  expect(waiting.peek()).toBeUndefined()
+  waiting.push(entry("new-5", 15))
+  expect(waiting.peek()?.timer.namespace).toBe("new-5")
 })
 
 test("a timer keeps its place if its namespace becomes known, and can be removed from it", () => {
