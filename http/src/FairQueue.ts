@@ -10,6 +10,10 @@ export class FairQueue<Item> {
     return this.#size
   }
 
+  sizeOf(group: string): number {
+    return this.#groups.get(group)?.size ?? 0
+  }
+
   /** If the item waits already, it keeps its place. */
   add(group: string, item: Item): void {
     const items = this.#groups.get(group)
@@ -41,5 +45,15 @@ export class FairQueue<Item> {
       }
     }
     return undefined
+  }
+
+  /** Takes out the last item of the group with the most items, if these are more than `count`. */
+  takeFromLargest(count: number): Item | undefined {
+    let [most, largest] = [count, ""]
+    for (const [group, { size }] of this.#groups) if (size > most) [most, largest] = [size, group]
+    if (most === count) return undefined
+    const item = [...(this.#groups.get(largest) ?? [])].at(-1)
+    if (item !== undefined) this.delete(largest, item)
+    return item
   }
 }

@@ -7,16 +7,22 @@ import { type PaceClock, systemPaceClock } from "./PaceClock.ts"
 export interface TurnsOptions {
   /** How many pieces run at a time. */
   readonly atOnce: number
-  /** How many may wait. Further work is refused. */
+  /** How many may wait. Then the group with the most gives way to groups with fewer, and further work is refused. */
   readonly waitingMax: number
   readonly waitAtMostMs: number
+}
+
+interface Waiting {
+  readonly settle: (hasTurn: boolean) => void
+  /** It gave way to another group. */
+  isRefused: boolean
 }
 
 export class Turns {
   readonly #options: TurnsOptions
   readonly #clock: PaceClock
   readonly #deadlines: Deadlines
-  readonly #waiting = new FairQueue<() => void>()
+  readonly #waiting = new FairQueue<Waiting>()
   #running = 0
   #restsUntilMs = 0
 
@@ -60,22 +66,30 @@ export class Turns {
       this.#running++
       return true
     }
-    if (this.#waiting.size >= this.#options.waitingMax) return false
+    if (this.#waiting.size >= this.#options.waitingMax && !this.#makeRoom(group)) return false
     const { promise, resolve } = Promise.withResolvers<boolean>()
-    const start = () => resolve(true)
+    const own: Waiting = { settle: resolve, isRefused: false }
     const giveUp = () => {
       // A turn that was given at the same moment is passed on.
-      if (!this.#waiting.delete(group, start)) this.#end()
+      if (!own.isRefused && !this.#waiting.delete(group, own)) this.#end()
       return false
     }
-    this.#waiting.add(group, start)
+    this.#waiting.add(group, own)
     return this.#deadlines.within(promise, giveUp, giveUp)
+  }
+
+  #makeRoom(group: string): boolean {
+    const other = this.#waiting.takeFromLargest(this.#waiting.sizeOf(group) + 1)
+    if (other === undefined) return false
+    other.isRefused = true
+    other.settle(false)
+    return true
   }
 
   /** The turn goes directly to the next piece of work, so nobody can come in between. */
   #end(): void {
-    const start = this.#waiting.take()
-    if (start === undefined) this.#running--
-    else start()
+    const next = this.#waiting.take()
+    if (next === undefined) this.#running--
+    else next.settle(true)
   }
 }

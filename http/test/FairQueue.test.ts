@@ -31,3 +31,12 @@ test("an item that is added again keeps its place, and a deleted item is never t
   expect(queue.size).toBe(3)
   expect(takeAll(queue)).toEqual(["a1", "b2", "a2"])
 })
+
+test("the last item of the group with the most items can be taken out, if there are more than a number", () => {
+  const queue = queueOf(["a1", "b1", "b2", "b3", "c1", "c2"])
+  expect([queue.sizeOf("b"), queue.sizeOf("d")]).toEqual([3, 0])
+  expect(queue.takeFromLargest(3)).toBeUndefined()
+  expect(queue.takeFromLargest(2)).toBe("b3")
+  expect(queue.takeFromLargest(2)).toBeUndefined()
+  expect(takeAll(queue)).toEqual(["a1", "b1", "c1", "b2", "c2"])
+})

@@ -52,6 +52,21 @@ describe("turns", () => {
     }
   })
 
+  test("if too many wait, the group with the most gives way to groups with fewer", async () => {
+    const { begun, begin, end } = pieces(new Turns({ ...options, atOnce: 1, waitingMax: 3 }))
+    const results = ["a", "a", "a", "a", "a", "b", "c", "c"].map((group, piece) => begin(piece, group))
+    expect(await results[4]).toBe("refused 4")
+    expect(await results[3]).toBe("refused 3")
+    expect(await results[2]).toBe("refused 2")
+    expect(await results[7]).toBe("refused 7")
+    for (const piece of [0, 1, 5, 6]) {
+      await Promise.resolve()
+      expect(begun.at(-1)).toBe(piece)
+      end(piece)
+      expect(await results[piece]).toBe(`done ${piece}`)
+    }
+  })
+
   test("a turn ends only after its rest, and the result does not wait for it", async () => {
     const turns = new Turns({ ...options, atOnce: 1 })
     const never = () => "refused"

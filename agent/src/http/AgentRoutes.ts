@@ -73,7 +73,8 @@ const smallBodyBytes = 64 * 1024
 export const makeAgentRoutes = (options: AgentRoutesOptions): PrefixRoute => {
   const shared: SharedWork = {
     running: 0,
-    walks: new Turns({ atOnce: 4, waitingMax: options.callsMax, waitAtMostMs: 10_000 }),
+    // Calls that wait count as running. They must not take the places of all others.
+    walks: new Turns({ atOnce: 4, waitingMax: Math.ceil(options.callsMax / 4), waitAtMostMs: 10_000 }),
     deadlines: new Deadlines(options.answerTimeoutMs),
   }
   const served: ReadonlyArray<Served> = [

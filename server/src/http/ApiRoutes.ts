@@ -61,7 +61,7 @@ export const makeApiRoutes = (
     const calls: CallsUnderWay = {
       count: 0,
       largeBodies: new Turns(largeBodyTurns),
-      walks: new Turns({ ...walkTurns, waitingMax: options.callsMax }),
+      walks: new Turns(walkTurns(options.callsMax)),
     }
     const usual = new Deadlines(options.answerTimeoutMs)
     const routes = contractEndpoints(options.limits).map((endpoint): readonly [string, Route] => {
@@ -280,7 +280,12 @@ export const largeBodyBytes = 1024 * 1024
 /** The limits of bodies in memory, in total and for one address, also limit how many can wait. */
 const largeBodyTurns = { atOnce: 1, waitingMax: 256, waitAtMostMs: 10_000 }
 /** A page and the rows that are read ahead of it take some megabytes. */
-const walkTurns = { atOnce: 4, waitAtMostMs: 10_000 }
+const walkTurns = (callsMax: number) => ({
+  atOnce: 4,
+  // Calls that wait count as running. They must not take the places of all others.
+  waitingMax: Math.ceil(callsMax / 4),
+  waitAtMostMs: 10_000,
+})
 /** All pages together have at most 16 MiB in a second. Reading and writing a megabyte takes 3 to 10 ms of the thread. */
 const pageBytesPerMs = (16 * 1024 * 1024) / 1_000
 

@@ -76,12 +76,15 @@ const texts = () => {
   return byGroup
 }
 
-/** Our routes, with calls that accept every body that reaches them. */
-const sendToRoutes = async (): Promise<Send> => {
+/** Our routes, with calls that accept every body that reaches them. Calls with one of these names never end. */
+const sendToRoutes = async (endless: ReadonlyArray<string> = []): Promise<Send> => {
   const routes = await Effect.runPromise(
     makeApiRoutes({
       limits: defaultLimits,
-      callOf: () => () => Effect.void,
+      callOf:
+        ({ name }) =>
+        () =>
+          endless.includes(name) ? Effect.never : Effect.void,
       texts: texts(),
       bodies: new RequestBodies(defaultBodyOptions),
       answerTimeoutMs: 60_000,
@@ -433,4 +436,11 @@ describe("the generated server and our routes agree", () => {
     )
     await dispose()
   })
+})
+
+test("lists that wait for their turn leave room for other calls", async () => {
+  const send = await sendToRoutes(["list"])
+  for (let calls = 0; calls < 30; calls++) void send("list", JSON.stringify({ namespace: "n" }))
+  await new Promise((resolve) => setTimeout(resolve, 0))
+  expect(await send("get", JSON.stringify(key))).toBe(200)
 })
