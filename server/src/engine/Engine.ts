@@ -286,7 +286,15 @@ const makeDispatcher = Effect.fnUntraced(function* (
     })
     return () => fiber.interruptUnsafe()
   }
-  const settler = new Settler({ ...parts, terms, notices, run, log: (effect) => runFork(effect) })
+  const monotonicMs = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+  const settler = new Settler({
+    ...parts,
+    terms,
+    notices,
+    run,
+    monotonicMs,
+    log: (effect) => runFork(effect),
+  })
   const warnings = new RefusalWarnings()
   const dispatcher = new Dispatcher({
     limits: options.dispatch,

@@ -18,6 +18,7 @@ import type { Unanswered } from "../writing/LaneQueue.ts"
 import type { WriteQueue } from "../writing/WriteQueue.ts"
 import type { DeadNotices } from "./DeadNotices.ts"
 import type { DispatchTerms } from "./DispatchTerms.ts"
+import { FailureLines } from "./FailureLines.ts"
 import type { Flight } from "./Flight.ts"
 
 export interface SettlerParts {
@@ -29,6 +30,7 @@ export interface SettlerParts {
   /** In [0, 1). */
   readonly random: () => number
   readonly log: (effect: Effect.Effect<void>) => void
+  readonly monotonicMs: () => number
   readonly notices: Pick<DeadNotices, "concerns" | "announce">
   readonly run: <A>(effect: Effect.Effect<A>, onExit: (exit: Exit.Exit<A>) => void) => void
 }
@@ -40,6 +42,7 @@ interface Ended extends Pick<Outcome, "attempt" | "at"> {
 
 export class Settler {
   readonly #parts: SettlerParts
+  readonly #lines = new FailureLines()
 
   constructor(parts: SettlerParts) {
     this.#parts = parts
@@ -174,6 +177,13 @@ export class Settler {
 
   #report({ timer }: Entry, attempt: number, then: AfterAttempt, delivery: Attempted | undefined): void {
     if (then.to === "delivered" || then.to === "rearmed") return
+    const line = this.#lines.next(timer.namespace, this.#parts.monotonicMs())
+    if (line === "leaveOut") return
+    if (line === "writeLast") {
+      const last = Effect.logWarning(manyFail)
+      this.#parts.log(Effect.annotateLogs(last, { namespace: timer.namespace }))
+      return
+    }
     const error = delivery !== undefined && "error" in delivery ? delivery.error : undefined
     const message =
       then.to === "retry" ? "attempt failed, retry scheduled" : `timer is ${then.to}: ${then.reason}`
@@ -190,6 +200,9 @@ export class Settler {
     this.#parts.log(line.pipe(Effect.annotateLogs({ namespace, timerId, fireId, correlationId, ...more })))
   }
 }
+
+const manyFail =
+  "many attempts fail, so the log leaves out lines about them for up to a second: timer_deliveries_total counts them"
 
 interface LateEnd {
   readonly attempts: number
