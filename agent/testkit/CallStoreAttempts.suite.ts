@@ -78,9 +78,14 @@ export const attemptLaws = (fixture: CallStoreFixture): void => {
       const step = { owner: "one", startedAt: now, message: sampleMessage("Started") }
       expect(yield* store.beginAttempt(strange, step)).toBe(false)
       expect(yield* typesInOutbox(store)).toEqual([])
-      const waiting = yield* store.waitingAttempts(now + 1, 10)
-      expect(waiting.map(({ attemptId }) => attemptId).sort()).toEqual(["attempt-1", "attempt-3"])
-      expect(yield* store.waitingAttempts(now, 10)).toEqual([])
+      const waitingIn = (fromMs: number, exclusiveBeforeMs: number) =>
+        Effect.map(store.waitingAttempts({ fromMs, exclusiveBeforeMs }, 10), (found) =>
+          found.map(({ attemptId }) => attemptId).sort(),
+        )
+      expect(yield* waitingIn(0, now + 1)).toEqual(["attempt-1", "attempt-3"])
+      expect(yield* waitingIn(now, now + 1)).toEqual(["attempt-1", "attempt-3"])
+      expect(yield* waitingIn(0, now)).toEqual([])
+      expect(yield* waitingIn(now + 1, now + 2)).toEqual([])
     }),
   )
 

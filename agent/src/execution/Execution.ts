@@ -21,6 +21,7 @@ import { AgentIds } from "../ports/AgentIds.ts"
 import { CallStore, type CallStoreError, type StoredAttempt, type StoredDetail } from "../ports/CallStore.ts"
 import { ServiceCaller } from "../ports/ServiceCaller.ts"
 import { Steps } from "../ports/Steps.ts"
+import { ClaimedPages } from "./ClaimedPages.ts"
 import { outcomeMessage, startedMessage } from "./executionMessages.ts"
 import { defaultTurnBounds, type Turn, type TurnBounds, TurnQueue } from "./TurnQueue.ts"
 
@@ -112,6 +113,7 @@ class Executing {
   readonly #parts: ExecutionParts
   readonly #queue: TurnQueue<WaitingAttempt>
   readonly #owner: string
+  readonly #pages = new ClaimedPages(takenTogether)
   #called = 0
 
   constructor(parts: ExecutionParts) {
@@ -150,7 +152,9 @@ class Executing {
     const { store } = this.#parts
     return Effect.gen(function* () {
       const nowMs = yield* Clock.currentTimeMillis
-      const found = yield* store.waitingAttempts(nowMs - claimedForMs + 1, takenTogether)
+      const claimed = self.#pages.next(nowMs - claimedForMs + 1)
+      const found = yield* store.waitingAttempts(claimed, takenTogether)
+      self.#pages.wasRead(found)
       for (const attempt of found) {
         const record = yield* store.find(attempt)
         if (record?.call.state !== "Running" || record.call.attemptId !== attempt.attemptId) continue

@@ -121,6 +121,11 @@ export type NewAttempt = Omit<StoredAttempt, "state" | "startedAt" | "ended">
 
 type Stored<A> = Effect.Effect<A, CallStoreError>
 
+export interface ClaimedSpan {
+  readonly fromMs: number
+  readonly exclusiveBeforeMs: number
+}
+
 export class CallStore extends Context.Service<
   CallStore,
   {
@@ -157,8 +162,8 @@ export class CallStore extends Context.Service<
     ): Stored<boolean>
     /** Puts the message of the outcome into the outbox again, unless it is still there. */
     resendOutcome(key: AttemptKey, message: OutboxMessage): Stored<void>
-    /** Attempts that were claimed before this time and wait for their turn, of all tenants, oldest first. */
-    waitingAttempts(exclusiveBefore: number, limit: number): Stored<ReadonlyArray<StoredAttempt>>
+    /** Attempts that were claimed in this time and wait for their turn, of all tenants, oldest first. */
+    waitingAttempts(claimed: ClaimedSpan, limit: number): Stored<ReadonlyArray<StoredAttempt>>
     /** Attempts that a process was calling. */
     callingAttempts(owner: string, limit: number): Stored<ReadonlyArray<StoredAttempt>>
 

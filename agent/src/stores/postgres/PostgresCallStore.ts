@@ -190,8 +190,8 @@ const storeOn = (open: CallConnections): CallStore["Service"] => {
       const values = [tenantId, attemptId, row.lane, row.position, row.ready_at, row.message]
       return Effect.asVoid(ask(callStatements.resendOutcome, values))
     },
-    waitingAttempts: (exclusiveBefore, limit) =>
-      attempts(callStatements.waitingAttempts, [exclusiveBefore, limit]),
+    waitingAttempts: ({ fromMs, exclusiveBeforeMs }, limit) =>
+      attempts(callStatements.waitingAttempts, [fromMs, exclusiveBeforeMs, limit]),
     callingAttempts: (owner, limit) => attempts(callStatements.callingAttempts, [owner, limit]),
     openCalls: (nowMs, limit) =>
       Effect.map(ask<{ record: string }>(callStatements.openCalls, [nowMs, limit]), (rows) =>

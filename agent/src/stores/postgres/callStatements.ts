@@ -96,8 +96,9 @@ export const callStatements = {
     sent AS (${putMessage("step", 4)}) SELECT count(*)::integer AS written FROM step`,
   resendOutcome: `WITH step AS (SELECT tenant_id, service_call_id FROM attempts
       WHERE tenant_id = $1::text AND attempt_id = $2::text AND state = 'ended') ${putMessage("step", 3)}`,
-  waitingAttempts: `SELECT ${attempt} FROM attempts WHERE state = 'claimed' AND attempts.claimed_at < $1::bigint
-    ORDER BY attempts.claimed_at LIMIT $2::integer`,
+  waitingAttempts: `SELECT ${attempt} FROM attempts
+    WHERE state = 'claimed' AND attempts.claimed_at >= $1::bigint AND attempts.claimed_at < $2::bigint
+    ORDER BY attempts.claimed_at LIMIT $3::integer`,
   callingAttempts: `SELECT ${attempt} FROM attempts WHERE state = 'calling' AND owner = $1::text LIMIT $2::integer`,
   openCalls: `SELECT record FROM calls WHERE check_at IS NOT NULL AND check_at <= $1::bigint
     ORDER BY check_at LIMIT $2::integer`,

@@ -9,6 +9,7 @@ import type { TenantRange, TenantSettings } from "../../domain/TenantSettings.ts
 import type { AttemptOutcome } from "../../domain/transition.ts"
 import type {
   AttemptKey,
+  ClaimedSpan,
   HeadsAsked,
   ListAsked,
   ListedCalls,
@@ -296,14 +297,18 @@ export class CallTables {
     this.#putMessage(key.tenantId, attempt.serviceCallId, attemptMessageRow("ended", message))
   }
 
-  waitingAttempts(asked: {
-    readonly exclusiveBefore: number
+  waitingAttempts({
+    claimed,
+    limit,
+  }: {
+    readonly claimed: ClaimedSpan
     readonly limit: number
   }): ReadonlyArray<StoredAttempt> {
     return this.#all<AttemptRow>(
-      "SELECT * FROM attempts WHERE state = 'claimed' AND claimed_at < ? ORDER BY claimed_at LIMIT ?",
-      asked.exclusiveBefore,
-      asked.limit,
+      "SELECT * FROM attempts WHERE state = 'claimed' AND claimed_at >= ? AND claimed_at < ? ORDER BY claimed_at LIMIT ?",
+      claimed.fromMs,
+      claimed.exclusiveBeforeMs,
+      limit,
     ).map(attemptOfRow)
   }
 

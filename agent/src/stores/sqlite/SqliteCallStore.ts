@@ -57,7 +57,7 @@ const storeOver = (thread: CallThread): CallStore["Service"] => ({
   beginAttempt: (key, step) => thread.call("beginAttempt", { key, ...step }),
   endAttempt: (key, step) => thread.call("endAttempt", { key, ...step }),
   resendOutcome: (key, message) => thread.call("resendOutcome", { key, message }),
-  waitingAttempts: (exclusiveBefore, limit) => thread.call("waitingAttempts", { exclusiveBefore, limit }),
+  waitingAttempts: (claimed, limit) => thread.call("waitingAttempts", { claimed, limit }),
   callingAttempts: (owner, limit) => thread.call("callingAttempts", { owner, limit }),
   openCalls: (nowMs, limit) => thread.call("openCalls", { nowMs, limit }),
   prune: (exclusiveBefore, limit) => thread.call("prune", { exclusiveBefore, limit }),
