@@ -1,0 +1,171 @@
+"""The client: one object for a service."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from copy import copy
+from dataclasses import replace
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import httpx
+
+from .._core.caller import Answer, Caller
+from .._core.connection import Connection
+from .._core.settings import Clock, DelayFrom, Hooks, Settings, key_of, url_of
+from ..contract.operators import ClusterAnswer
+from .driver import Driver
+from .operators import (
+    Audit,
+    Breakers,
+    Bulk,
+    Egress,
+    Events,
+    Keys,
+    ManualClock,
+    Messages,
+    Namespaces,
+    Service,
+    Sessions,
+)
+from .timers import Timers
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+
+class Options(TypedDict, total=False):
+    """The options that `with_options` changes."""
+
+    namespace: str | None
+    timeout: float
+    max_retries: int
+    delay_from: DelayFrom
+    headers: Mapping[str, str]
+    deadline: datetime | None
+
+
+class Punctual:
+    """A client of one service. Threads can share it.
+
+    ```python
+    with Punctual("https://timers.example.com", namespace="billing") as punctual:
+        punctual.timers.create(timer_id="trial-42", delay="14d", callback_url="https://shop.example/hooks")
+    ```
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        key: str | Callable[[], str | Awaitable[str]] | None = None,
+        *,
+        namespace: str | None = None,
+        timeout: float = 10.0,
+        max_retries: int = 2,
+        delay_from: DelayFrom = "client",
+        headers: Mapping[str, str] | None = None,
+        http_client: httpx.Client | None = None,
+        hooks: Hooks | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """Make a client. It connects when it sends the first call.
+
+        Args:
+            url: The service. The variable `TIMER_URL` when left out.
+            key: The key, or a function that reads it for each request. The variable `TIMER_API_KEY` when left out; an
+                empty text for none.
+            namespace: The namespace of requests that name none.
+            timeout: The time limit of each try, in seconds: to connect, to send, and to get the whole answer.
+            max_retries: How often the client repeats a call that is harmless to repeat.
+            delay_from: Where delays begin. With `server` a create with a delay is not repeated after a time-out.
+            headers: Headers of every request.
+            http_client: Your own client of httpx, for proxies and certificates. You close it yourself.
+            hooks: Functions that the client calls for each try.
+            clock: Another clock, for tests.
+
+        """
+        settings = Settings(
+            url=url_of(url),
+            key=key_of(key),
+            namespace=namespace,
+            timeout=timeout,
+            max_retries=max_retries,
+            delay_from=delay_from,
+            headers=headers or {},
+            hooks=hooks or Hooks(),
+            clock=clock or Clock(),
+        )
+        self._owns_http = http_client is None
+        self._begin(Driver(http_client or httpx.Client()), Connection(settings))
+
+    def _begin(self, driver: Driver, connection: Connection) -> None:
+        caller = Caller(connection)
+        self._driver = driver
+        self._caller = caller
+        self.timers: Timers[Any] = Timers(driver, caller)
+        """The calls about timers."""
+        self.bulk = Bulk(driver, caller)
+        """Jobs on many timers."""
+        self.namespaces = Namespaces(driver, caller)
+        """Settings of namespaces."""
+        self.service = Service(driver, caller)
+        """The service as a whole."""
+        self.breakers = Breakers(driver, caller)
+        """Hosts that failed too often in a row."""
+        self.keys = Keys(driver, caller)
+        """Who may call the service."""
+        self.sessions = Sessions(driver, caller)
+        """Cookies in place of keys, for pages."""
+        self.messages = Messages(driver, caller)
+        """Messages from the broker that could not be handled."""
+        self.audit = Audit(driver, caller)
+        """What operators did."""
+        self.egress = Egress(driver, caller)
+        """Which URLs the service may call."""
+        self.clock = ManualClock(driver, caller)
+        """The clock of a service that runs with `TIMER_CLOCK=manual`."""
+        self.events = Events(driver, caller)
+        """What happens to timers, as it happens."""
+
+    def with_options(self, **options: Unpack[Options]) -> Self:
+        """Return this client with other options, over the same connections.
+
+        With a `deadline`, all calls end at this instant, with their tries and waits.
+        """
+        other = copy(self)
+        other._owns_http = False
+        connection = self._caller.connection
+        settings = replace(connection.settings, **options)
+        other._begin(self._driver, replace(connection, settings=settings))
+        return other
+
+    def exchange(self, operation: str, fields: Mapping[str, object]) -> Answer:
+        """Call an operation by its id in the OpenAPI document, such as `timers.create`, with the fields as they are.
+
+        Use it for calls that this version does not know, or if you need the exact text of an answer.
+        """
+        return self._driver.run(self._caller.exchange(operation, fields), self._caller.connection)
+
+    def cluster(self) -> ClusterAnswer:
+        """Tell the nodes and their shards."""
+        plan = self._caller.call("cluster.cluster", {}, ClusterAnswer)
+        return self._driver.run(plan, self._caller.connection)
+
+    def close(self) -> None:
+        """Close the connections, unless you gave the client of httpx."""
+        if self._owns_http:
+            self._driver.http.close()
+
+    def __enter__(self) -> Self:
+        """Use the client in a `with` statement, which closes it."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the connections."""
+        self.close()
