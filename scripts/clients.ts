@@ -7,6 +7,7 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { ClientHarness } from "../sdks/harness/ClientHarness.ts"
 import { executableIn } from "../sdks/harness/fromSource.ts"
+import { pythonChecks } from "../sdks/python/checks.ts"
 import { TemporaryFolder } from "../server/testkit/TemporaryFolder.ts"
 import type { ClientChecks, ClientStep } from "./clientChecks.ts"
 import { casesOfGo, casesOfJunit, resultOf } from "./clientReport.ts"
@@ -15,7 +16,7 @@ import { root } from "./repository.ts"
 import { runProgram } from "./runProgram.ts"
 import { summaryOf } from "./summary.ts"
 
-const libraries: ReadonlyArray<ClientChecks> = []
+const libraries: ReadonlyArray<ClientChecks> = [pythonChecks]
 
 const isMatrix = process.env["PUNCTUAL_EFFORT"] === "matrix"
 
