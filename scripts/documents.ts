@@ -38,6 +38,7 @@ export const documents = (): ReadonlyArray<string> => [
   ...filesBelow("docs", ".md"),
   ...filesBelow("bench", ".md"),
   "sdks/conformance/README.md",
+  "sdks/python/README.md",
   "sdks/harness/README.md",
   "sdks/typescript/README.md",
 ]
