@@ -281,6 +281,18 @@ def test_an_answer_without_its_fields_is_not_readable(mode: Mode) -> None:
     assert (caught.value.code, caught.value.written) == ("unreadableAnswer", "no")
 
 
+@pytest.mark.parametrize(
+    "field",
+    ['"retryAfterSeconds":"soon"', '"retryAfterSeconds":NaN', '"errors":7', '"errors":[{}]', '"written":"maybe"'],
+)
+def test_a_strange_problem_of_another_program_is_still_an_error_of_this_client(field: str, mode: Mode) -> None:
+    body = f'{{"code":"overloaded","detail":"d",{field}}}'
+    scripted = ScriptedClient(mode, [{"status": 503, "body": body}], max_retries=0)
+    with pytest.raises(PunctualError) as caught:
+        scripted.use(lambda client: client.timers.count())
+    assert (caught.value.status, caught.value.retry_after, caught.value.written) == (503, None, "no")
+
+
 def test_families_are_classes() -> None:
     assert issubclass(ConflictError, PunctualError)
     with pytest.raises(PunctualError, match="timerId must not be empty"):

@@ -20,6 +20,7 @@ from punctual_client.webhooks import (
     Again,
     AsyncWebhookHandler,
     Dead,
+    RawJson,
     Retry,
     TimerEvent,
     WebhookAnswer,
@@ -154,6 +155,19 @@ def test_the_function_gets_the_exact_text_and_the_type_that_load_makes() -> None
 def test_a_payload_that_load_refuses_is_a_failed_attempt() -> None:
     receive = WebhookHandler(secrets=SECRET, load=int, handle=lambda _: None)
     assert receive.receive(*signed_request(secret=SECRET, payload="x")).status == 500
+
+
+def test_a_payload_that_python_cannot_hold_reaches_a_function_that_reads_its_text() -> None:
+    texts: list[str] = []
+
+    def handle(event: TimerEvent[RawJson]) -> None:
+        texts.append("" if event.payload is None else event.payload.text)
+
+    digits = "9" * 5_000
+    request = signed_request(secret=SECRET, payload=RawJson(digits))
+    assert WebhookHandler(secrets=SECRET, load=RawJson, handle=handle).receive(*request).status == 200
+    assert texts == [digits]
+    assert WebhookHandler[Any](secrets=SECRET, handle=lambda _: None).receive(*request).status == 500
 
 
 def test_the_function_knows_its_deadline() -> None:

@@ -30,6 +30,8 @@ _UNAVAILABLE: Final = 503
 _GATEWAY_STATUSES: Final = frozenset({502, 503, 504})
 """Answers that gateways give for a service that they cannot reach."""
 
+_WRITTEN: Final = frozenset({"no", "unknown"})
+
 _FAMILIES: Final[Mapping[int, type[PunctualError]]] = {
     401: AccessError,
     403: AccessError,
@@ -116,7 +118,7 @@ def bad_answer(status: int, headers: Mapping[str, str], text: str, place: str) -
             status=status,
             request_id=request_id,
             problem=problem,
-            written=problem.written or ("unknown" if status == _INTERNAL else "no"),
+            written=problem.written if problem.written in _WRITTEN else "unknown" if status == _INTERNAL else "no",
             retryable=status in {_TIMEOUT, _QUOTA, _UNAVAILABLE},
             retry_after=_retry_after_of(problem, headers),
         )
@@ -133,15 +135,20 @@ def _problem_in(text: str) -> ProblemDocument | None:
     members = cast("dict[str, object]", value)
     if not isinstance(members.get("code"), str):
         return None
-    return read_answer(ProblemDocument, members)
+    try:
+        return read_answer(ProblemDocument, members)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
 
 
 def _retry_after_of(problem: ProblemDocument, headers: Mapping[str, str]) -> float | None:
     """Read how long to wait. The service writes both."""
-    if problem.retry_after_seconds is not None:
-        return problem.retry_after_seconds
     header = headers.get("retry-after", "")
-    return float(header) if header.isascii() and header.isdecimal() else None
+    seconds: object = problem.retry_after_seconds
+    if seconds is None and header.isascii() and header.isdecimal():
+        return float(header)
+    # Something else than the service may have written the document.
+    return seconds if isinstance(seconds, int | float) and seconds >= 0 else None
 
 
 def may_repeat(error: PunctualError, repeats: RepeatClass) -> bool:

@@ -77,7 +77,7 @@ def _put_back(value: object, payloads: list[str], depth: int, load: Callable[[st
     members = cast("dict[str, object]", value)
     if depth > 1:
         return {name: _put_back(member, payloads, depth - 1, load) for name, member in members.items()}
-    at = members.get("payload")
+    at = members.get("payload") if depth == 1 else None
     return {**members, "payload": load(payloads[at])} if isinstance(at, int) else members
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from ..webhooks.event import TimerEvent, parse_event
+from ..webhooks.event import TimerEvent, parse_event, with_payload
 from ..webhooks.handler import USUAL_TIMEOUT
 
 if TYPE_CHECKING:
@@ -42,22 +42,11 @@ class TestReceiver:
         """Listen on a free port. It answers 200, unless `reply` says otherwise."""
         self.deliveries: list[Delivery] = []
         """What arrived, in order."""
-        answer = reply or _accept
         deliveries = self.deliveries
 
         class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
             def _answer(self) -> None:
-                delivery = _delivery_of(self)
-                deliveries.append(delivery)
-                try:
-                    answered = answer(delivery)
-                except Exception as error:  # noqa: BLE001  # The test sees it in the attempt of the timer.
-                    status, text = 500, str(error)
-                else:
-                    status = answered if isinstance(answered, int) else 200
-                    text = "" if isinstance(answered, int) else json.dumps(answered)
+                status, text = _answer_to(self, deliveries, reply)
                 self.send_response(status)
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(text.encode())))
@@ -96,12 +85,16 @@ class TestReceiver:
         self.stop()
 
 
-def _accept(_: Delivery) -> int:
-    return HTTPStatus.OK
-
-
-def _delivery_of(request: BaseHTTPRequestHandler) -> Delivery:
+def _answer_to(request: BaseHTTPRequestHandler, deliveries: list[Delivery], reply: Reply | None) -> tuple[int, str]:
+    """Record a request. If the function of the test fails, the attempt of the timer shows why."""
     body = request.rfile.read(int(request.headers.get("content-length", "0")))
     headers = {name.lower(): value for name, value in request.headers.items()}
     deadline = datetime.now(timezone.utc) + timedelta(seconds=USUAL_TIMEOUT)
-    return replace(cast("Delivery", parse_event(headers, body, deadline, Delivery)), path=request.path, body=body)
+    try:
+        event = with_payload(parse_event(headers, body, deadline), json.loads)
+        delivery = Delivery(**vars(event), path=request.path, body=body)
+        deliveries.append(delivery)
+        answer = HTTPStatus.OK if reply is None else reply(delivery)
+    except Exception as error:  # noqa: BLE001
+        return HTTPStatus.INTERNAL_SERVER_ERROR, str(error)
+    return (answer, "") if isinstance(answer, int) else (HTTPStatus.OK, json.dumps(answer))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar, cast
 from urllib.parse import unquote
@@ -53,12 +53,10 @@ class TimerEvent(Shape, Generic[P]):
     last_attempt: Attempt | None = None
 
 
-def parse_event(
-    headers: Mapping[str, str], body: bytes, deadline: datetime, event: type[TimerEvent[Any]]
-) -> TimerEvent[Any]:
-    """Make the event of a webhook. The names of the headers are in lower case.
+def parse_event(headers: Mapping[str, str], body: bytes, deadline: datetime) -> TimerEvent[Any]:
+    """Make the event of a webhook, with its payload as text only. The names of the headers are in lower case.
 
-    Raises a ValueError if the request is none of Punctual. The payload is what `json.loads` makes of it.
+    Raises a ValueError if the request is none of Punctual.
     """
     text = body.decode()
     fields: dict[str, object] = {
@@ -73,16 +71,14 @@ def parse_event(
         payload = cast("RawJson | None", envelope.pop("payload", None))
         fields |= envelope
     try:
-        return read_answer(
-            event, fields | ({} if payload is None else {"rawPayload": payload, "payload": payload.parse()})
-        )
+        return read_answer(TimerEvent[Any], fields | {"rawPayload": payload})
     except (TypeError, AttributeError) as error:
         raise ValueError("the request is not a webhook of Punctual") from error
 
 
-def load_payload(event: TimerEvent[Any], load: Callable[[str], P]) -> P | None:
-    """Read the payload of an event by the user's function."""
-    return None if event.raw_payload is None else load(event.raw_payload.text)
+def with_payload(event: TimerEvent[Any], load: Callable[[str], P]) -> TimerEvent[P]:
+    """Add the payload that the function makes of its text."""
+    return event if event.raw_payload is None else replace(event, payload=load(event.raw_payload.text))
 
 
 def _envelope_in(text: str, headers: Mapping[str, str]) -> dict[str, object] | None:

@@ -10,7 +10,7 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from http import HTTPStatus
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from .._core.durations import duration_text, instant_text
 from .._core.raw_json import json_text
 from ..contract.requests import Duration, InstantInput
-from .event import TimerEvent, load_payload, parse_event
+from .event import TimerEvent, parse_event, with_payload
 from .verify import USUAL_TOLERANCE, secret_bytes, verify_webhook
 
 P = TypeVar("P")
@@ -159,7 +159,7 @@ class Receiving(Generic[P]):
                 return plain(HTTPStatus.UNAUTHORIZED, f"the signature is {finding}")
         deadline = datetime.now(timezone.utc) + timedelta(seconds=self.timeout)
         try:
-            event = parse_event(lower, body, deadline, TimerEvent[Any])
+            event = parse_event(lower, body, deadline)
         except (ValueError, RecursionError):
             return plain(HTTPStatus.BAD_REQUEST, "the request is not a webhook of Punctual")
         handle = self._pick(event.tags)
@@ -187,9 +187,8 @@ class Receiving(Generic[P]):
                     return as_json(HTTPStatus.OK, done)
                 if done:
                     return plain(HTTPStatus.OK, "")
-            if self.load is not None:
-                event = replace(event, payload=load_payload(event, self.load))
-            again = yield lambda: handle(event)
+            loaded = with_payload(event, self.load or json.loads)
+            again = yield lambda: handle(loaded)
             answer = answer_text(again)
             if memory is not None:
                 yield lambda: memory.mark_done(fire_id, answer)
