@@ -293,6 +293,17 @@ def test_a_strange_problem_of_another_program_is_still_an_error_of_this_client(f
     assert (caught.value.status, caught.value.retry_after, caught.value.written) == (503, None, "no")
 
 
+def test_a_kind_of_target_of_a_newer_service_is_kept(mode: Mode) -> None:
+    [given] = [case for case in cases_of("answers") if case["name"] == "get answers the timer"]
+    answer = json.loads(given["answer"])
+    answer["timer"]["target"] = {"type": "queue", "name": "q"}
+    answer["timer"]["retryPolicy"] = {"until": "noon"}
+    scripted = ScriptedClient(mode, [{"body": json.dumps(answer)}])
+    timer = scripted.use(lambda client: client.timers.get("a"))
+    assert timer.target.extra == {"type": "queue", "name": "q"}
+    assert timer.retry_policy.extra == {"until": "noon"}
+
+
 def test_families_are_classes() -> None:
     assert issubclass(ConflictError, PunctualError)
     with pytest.raises(PunctualError, match="timerId must not be empty"):

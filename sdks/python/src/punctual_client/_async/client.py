@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import httpx
@@ -162,11 +161,6 @@ class AsyncPunctual:
         """Use the client in an `async with` statement, which closes it."""
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Close the connections."""
         await self.aclose()

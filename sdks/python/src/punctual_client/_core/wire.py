@@ -135,7 +135,8 @@ def _reader_of_choice(options: tuple[Any, ...]) -> Reader:
     def read(value: Mapping[str, object] | None) -> object:
         if value is None:
             return None
-        shape = next((shape for shape in shapes if _fits(shape, value)), shapes[0])
+        # What only a newer service knows is kept, but has no type.
+        shape = next((shape for shape in shapes if _fits(shape, value)), Shape)
         return _reader_of(shape)(value)
 
     return read

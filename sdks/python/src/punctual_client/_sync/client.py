@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import httpx
@@ -161,11 +160,6 @@ class Punctual:
         """Use the client in a `with` statement, which closes it."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the connections."""
         self.close()

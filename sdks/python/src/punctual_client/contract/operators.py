@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, TypedDict
 
-from .requests import NamespaceScope, OnDead, RetryPolicyInput, TimerFilter
+from .requests import FinishReason, NamespaceScope, OnDead, RetryPolicyInput, TimerFilter
 from .shape import Shape
 from .timers import EventTarget, RetryPolicy, RetryWaits, WebhookTarget
 
@@ -48,18 +48,7 @@ class BulkFilter(Shape):
     correlation_id: str | None = None
     tag: str | None = None
     host: str | None = None
-    reason: (
-        Literal[
-            "attemptsExhausted",
-            "durationExhausted",
-            "expired",
-            "refused",
-            "egressRefused",
-            "invalidTarget",
-            "notDead",
-        ]
-        | None
-    ) = None
+    reason: FinishReason | None = None
     error: Literal["timeout", "network", "4xx", "5xx"] | None = None
     min_lateness: timedelta | None = None
 

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta, timezone
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ..webhooks.event import TimerEvent, parse_event, with_payload
@@ -75,12 +74,7 @@ class TestReceiver:
         """Use the receiver in a `with` statement, which stops it."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the port."""
         self.stop()
 

@@ -14,7 +14,6 @@ import time
 from collections.abc import Mapping
 from datetime import datetime
 from threading import Event, Thread
-from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
 import httpx
@@ -137,12 +136,7 @@ class TestService:
         """Use the service in a `with` statement, which stops it."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the service and its receivers."""
         self.stop()
 
