@@ -283,7 +283,14 @@ def test_an_answer_without_its_fields_is_not_readable(mode: Mode) -> None:
 
 @pytest.mark.parametrize(
     "field",
-    ['"retryAfterSeconds":"soon"', '"retryAfterSeconds":NaN', '"errors":7', '"errors":[{}]', '"written":"maybe"'],
+    [
+        '"retryAfterSeconds":"soon"',
+        '"retryAfterSeconds":NaN',
+        '"retryAfterSeconds":Infinity',
+        '"errors":7',
+        '"errors":[{}]',
+        '"written":"maybe"',
+    ],
 )
 def test_a_strange_problem_of_another_program_is_still_an_error_of_this_client(field: str, mode: Mode) -> None:
     body = f'{{"code":"overloaded","detail":"d",{field}}}'
@@ -302,6 +309,16 @@ def test_a_kind_of_target_of_a_newer_service_is_kept(mode: Mode) -> None:
     timer = scripted.use(lambda client: client.timers.get("a"))
     assert timer.target.extra == {"type": "queue", "name": "q"}
     assert timer.retry_policy.extra == {"until": "noon"}
+
+
+def test_the_text_of_a_client_and_its_parts_does_not_show_the_key() -> None:
+    punctual = Punctual(URL, "pnct_secret", headers={"x-token": "pnct_secret"})
+    assert "pnct_secret" not in repr(punctual._caller) + repr(punctual)
+    plan = punctual._caller.connection.request("timers/get", {}, b"pnct_secret")
+    with pytest.raises(StopIteration) as ended:
+        next(plan)
+    assert ended.value.value.headers["authorization"] == "Bearer pnct_secret"
+    assert "pnct_secret" not in repr(ended.value.value)
 
 
 def test_families_are_classes() -> None:

@@ -22,7 +22,7 @@ from punctual_client.testing import Delivery, TestService
 pytestmark = [needs("PUNCTUAL_EXECUTABLE"), needs("PUNCTUAL_HARNESS")]
 
 # A call whose answer is held ends after this. The tries after it have the same limit, so there are many of them.
-HOLD = 2.0
+HOLD = 3.0
 NOWHERE = "http://127.0.0.1:9/"
 
 
@@ -39,15 +39,16 @@ def proxy(service: TestService) -> Iterator[Proxy]:
     made.stop()
 
 
-def use(mode: Mode, url: str, work: Callable[[Any], Awaitable[None]]) -> None:
+def use(mode: Mode, url: str, work: Callable[[Any], Awaitable[None]], fault: str = "pass") -> None:
     """Do the work through the network. Delays count by the clock of this machine, as in a real program."""
+    timeout = HOLD if fault == "hold" else 60.0
     if mode == "sync":
-        with Punctual(url, "", namespace="test", max_retries=5, timeout=HOLD) as client:
+        with Punctual(url, "", namespace="test", max_retries=5, timeout=timeout) as client:
             asyncio.run(resolved(work(Sync(client))))
         return
 
     async def run() -> None:
-        async with AsyncPunctual(url, "", namespace="test", max_retries=5, timeout=HOLD) as client:
+        async with AsyncPunctual(url, "", namespace="test", max_retries=5, timeout=timeout) as client:
             await work(client)
 
     asyncio.run(run())
@@ -106,7 +107,7 @@ def test_a_timer_lives_its_life_in_spite_of_the_network(
         proxy.fail(later)
         assert (await timers.count(state="dead", id_prefix=bad)).count == 1
 
-    use(mode, proxy.url, work)
+    use(mode, proxy.url, work, fault)
 
 
 @pytest.mark.parametrize("fault", ["cutAfter", "hold"])
@@ -124,9 +125,12 @@ def test_a_call_that_must_not_happen_twice_is_sent_once(
             await punctual.timers.cancel_many(filter={"tag": tag})
         assert (caught.value.written, caught.value.retryable) == ("unknown", True)
         assert proxy.requests() == before + 1
-        assert (await punctual.timers.count(tag=tag)).count == 0
+        # A slow service may still be at work when the client has given up.
+        ends = time.monotonic() + 60
+        while (await punctual.timers.count(tag=tag)).count > 0:
+            assert time.monotonic() < ends
 
-    use(mode, proxy.url, work)
+    use(mode, proxy.url, work, fault)
 
 
 def test_a_task_that_is_cancelled_ends_its_call(service: TestService, proxy: Proxy) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
@@ -55,7 +56,7 @@ def run_python(args: list[str], folder: Path, url: str) -> subprocess.CompletedP
 
 
 @needs("PUNCTUAL_EXECUTABLE")
-@pytest.mark.parametrize(("program", "printed"), list(programs()))
+@pytest.mark.parametrize(("program", "printed"), list(programs()), ids=itertools.count(1))
 def test_a_program_prints_what_the_readme_says(
     program: str, printed: str, tmp_path: Path, service: TestService
 ) -> None:

@@ -30,9 +30,9 @@ class Send:
     """A step of a plan: send this request, and return its `Reply` or raise a `PunctualError`."""
 
     url: str
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(repr=False)
     timeout: float
-    body: bytes | None
+    body: bytes | None = field(repr=False)
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,7 @@ def _retry_after_of(problem: ProblemDocument, headers: Mapping[str, str]) -> flo
     if seconds is None and header.isascii() and header.isdecimal():
         return float(header)
     # Something else than the service may have written the document.
-    return seconds if isinstance(seconds, int | float) and seconds >= 0 else None
+    return seconds if isinstance(seconds, int | float) and 0 <= seconds < float("inf") else None
 
 
 def may_repeat(error: PunctualError, repeats: RepeatClass) -> bool:

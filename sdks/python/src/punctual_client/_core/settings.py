@@ -8,7 +8,7 @@ import random
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
 
@@ -84,12 +84,13 @@ class Settings:
     """The options of a client with their defaults."""
 
     url: str
-    key: str | Callable[[], str | Awaitable[str]] | None
+    # Secrets are not part of the text that logs and debuggers show.
+    key: str | Callable[[], str | Awaitable[str]] | None = field(repr=False)
     namespace: str | None
     timeout: float
     max_retries: int
     delay_from: DelayFrom
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(repr=False)
     hooks: Hooks
     clock: Clock
     deadline: datetime | None = None
