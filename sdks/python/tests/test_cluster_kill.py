@@ -38,6 +38,7 @@ class OverNodes:
     def choose(self, request: httpx.Request) -> None:
         node = next(self._turns)
         request.url = request.url.copy_with(host=node.host, port=node.port)
+        request.headers["host"] = node.netloc.decode()
 
 
 def test_every_create_ends_well_and_makes_one_timer(mode: Mode) -> None:

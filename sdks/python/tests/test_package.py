@@ -156,5 +156,4 @@ def test_the_installed_package_has_types_that_the_strictest_checkers_accept(user
 
 def test_pytest_finds_the_plug_in(user: Path) -> None:
     script = "from importlib.metadata import entry_points; print([e.value for e in entry_points(group='pytest11')])"
-    printed = run([python_of(user), "-c", script], user, PYTHONPATH="")
-    assert printed == "['punctual_client.testing.pytest_plugin']\n"
+    assert "'punctual_client.testing.pytest_plugin'" in run([python_of(user), "-c", script], user, PYTHONPATH="")

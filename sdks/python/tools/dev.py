@@ -58,6 +58,8 @@ def variables(folder: Path) -> dict[str, str]:
     """Return the variables for programs of the environment."""
     return {
         **os.environ,
+        # pyright looks for the packages of the first interpreter on the PATH.
+        "PATH": os.pathsep.join([str(Path(python_of(folder)).parent), os.environ.get("PATH", "")]),
         "PYRIGHT_PYTHON_CACHE_DIR": str(folder / "pyright"),
         "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1",
         "PUNCTUAL_PYTHON_WHEELS": str(folder / "wheels"),
