@@ -22,8 +22,7 @@ OLDEST = (3, 10)
 def environment() -> Path:
     """Return the folder of the virtual environment. Another version of Python or of a tool has another folder."""
     usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "punctual"
-    parts = (REQUIREMENTS.read_bytes(), Path(__file__).read_bytes(), sys.version.encode())
-    digest = hashlib.sha256(b"\0".join(parts)).hexdigest()
+    digest = hashlib.sha256(REQUIREMENTS.read_bytes() + sys.version.encode()).hexdigest()
     return Path(os.environ.get("PUNCTUAL_CACHE") or usual) / f"python-{digest[:16]}"
 
 

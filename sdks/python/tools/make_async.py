@@ -35,7 +35,6 @@ CLASSES = [
 # The calls that become awaits, and what changes its name. The order matters.
 REPLACEMENTS = (
     (rf"(?<![\w.`])({'|'.join(CLASSES)})(?=[\[(:,\n)]| \||$)", r"Async\1"),
-    (r"\bPunctual\(", "AsyncPunctual("),
     (r"httpx\.Client\b", "httpx.AsyncClient"),
     (r"\bIterator\b", "AsyncIterator"),
     (r"\bGenerator\b", "AsyncGenerator"),
