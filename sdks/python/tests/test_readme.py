@@ -75,6 +75,25 @@ def test_the_test_for_pytest_passes(tmp_path: Path) -> None:
     assert "1 passed" in ended.stdout
 
 
+@needs("PUNCTUAL_PYTHON_WHEELS")
+def test_the_strictest_checker_accepts_every_program(tmp_path: Path) -> None:
+    python = [block["text"] for block in blocks() if block["language"] == "python"]
+    # Django has no types, and reading those of FastAPI takes long.
+    checked = [text for text in python if "django" not in text and "fastapi" not in text]
+    for number, text in enumerate(checked):
+        (tmp_path / f"program_{number}.py").write_text(text, encoding="utf-8")
+    ended = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(tmp_path)],
+        cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(HERE / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
 def test_every_block_is_run() -> None:
     others = {"text": len(list(programs())), "python": len(list(programs())) + 1}
     counts = {language: [block["language"] for block in blocks()].count(language) for language in others}

@@ -19,7 +19,7 @@ from .handler import (
     incomplete,
     too_large,
 )
-from .verify import USUAL_TOLERANCE
+from .verify import USUAL_TOLERANCE, HeaderItems
 
 P = TypeVar("P")
 
@@ -65,7 +65,7 @@ class AsyncWebhookHandler(Generic[P]):
             now=now,
         )
 
-    async def receive(self, headers: Mapping[str, str], body: bytes) -> WebhookAnswer:
+    async def receive(self, headers: HeaderItems, body: bytes) -> WebhookAnswer:
         """Check a webhook, call your function, and return the answer. The body must be the bytes that arrived."""
         work = self._receiving.receive(headers, body)
         result: object = None

@@ -19,7 +19,7 @@ from .._core.durations import duration_text, instant_text
 from .._core.raw_json import json_text
 from ..contract.requests import Duration, InstantInput
 from .event import TimerEvent, parse_event, with_payload
-from .verify import USUAL_TOLERANCE, secret_bytes, verify_webhook
+from .verify import USUAL_TOLERANCE, HeaderItems, secret_bytes, verify_webhook
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -148,7 +148,7 @@ class Receiving(Generic[P]):
         found = [self.handle, self.fallback, *(self.on or {}).values()]
         return [function for function in found if function is not None]
 
-    def receive(self, headers: Mapping[str, str], body: bytes) -> Work[WebhookAnswer]:
+    def receive(self, headers: HeaderItems, body: bytes) -> Work[WebhookAnswer]:
         """Check a webhook, call the function, and make the answer."""
         if len(body) > self.most_bytes:
             return too_large()

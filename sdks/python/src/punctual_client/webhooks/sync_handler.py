@@ -19,7 +19,7 @@ from .handler import (
     plain,
     too_large,
 )
-from .verify import USUAL_TOLERANCE
+from .verify import USUAL_TOLERANCE, HeaderItems
 
 P = TypeVar("P")
 
@@ -87,7 +87,7 @@ class WebhookHandler(Generic[P]):
         if any(inspect.iscoroutinefunction(function) for function in self._receiving.functions()):
             raise TypeError("WebhookHandler takes plain functions: use AsyncWebhookHandler for async ones")
 
-    def receive(self, headers: Mapping[str, str], body: bytes) -> WebhookAnswer:
+    def receive(self, headers: HeaderItems, body: bytes) -> WebhookAnswer:
         """Check a webhook, call your function, and return the answer. The body must be the bytes that arrived."""
         work = self._receiving.receive(headers, body)
         result: object = None

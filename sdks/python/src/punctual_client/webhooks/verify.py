@@ -11,11 +11,20 @@ import hashlib
 import hmac
 import re
 import time
-from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal, Protocol
 
 Finding = Literal["ok", "wrong", "missing", "tooOld", "tooNew"]
 """What a check found. `tooOld` and `tooNew`: the signature is right, but its time is not."""
+
+
+class HeaderItems(Protocol):
+    """Headers: a mapping, or what frameworks have in its place."""
+
+    def items(self) -> Iterable[tuple[str, str]]:
+        """List names and values."""
+        ...
+
 
 USUAL_TOLERANCE: Final = 300.0
 """Five minutes, as Standard Webhooks recommends."""
@@ -26,7 +35,7 @@ _TIMESTAMP = re.compile("[0-9]{1,15}")
 
 
 def verify_webhook(
-    headers: Mapping[str, str],
+    headers: HeaderItems,
     body: bytes,
     secrets: Sequence[str],
     *,
