@@ -14,7 +14,7 @@ import { BulkNamespaces } from "./NamespaceChoices.ts"
 import { exactlyOneOf } from "./oneOf.ts"
 import { perLimits } from "./perLimits.ts"
 import { endsAfterItBegins, timerFilterFields } from "./TimerFilter.ts"
-import { visiblePattern, whyNotVisible } from "./whyNotVisible.ts"
+import { makeWrittenReason } from "./WrittenReason.ts"
 
 export const bulkDeeds = ["replay", "discard", "cancel"] as const
 export const bulkStates = ["running", "done", "aborted", "failed"] as const
@@ -27,8 +27,6 @@ export const bulkJobsMax = 10
 
 /** The audit record of the end of a job has this action, although no call ends a job. */
 export const bulkEndAction = "bulk.end"
-
-const reasonCharsMax = 500
 
 const Deed = Schema.Literals(bulkDeeds).annotate({
   message: `must be one of ${bulkDeeds.join(", ")}`,
@@ -56,16 +54,6 @@ const ShownFilter = Schema.Struct(filterFields).annotate({
   identifier: "BulkFilter",
   description: "The filter that the starter gave.",
 })
-
-const reasonMessage = `must be visible text of 1 to ${reasonCharsMax} characters`
-
-const Reason = Schema.String.annotate({ message: reasonMessage }).check(
-  Schema.isBetweenLength(1, reasonCharsMax, {
-    message: reasonMessage,
-    description: "Why. The job and the audit record show it.",
-  }),
-  Schema.makeFilter(whyNotVisible, { toJsonSchema: () => ({ pattern: visiblePattern }) }),
-)
 
 const paceMessage = `must be a whole number from 1 to ${bulkPace.max}`
 
@@ -116,7 +104,7 @@ const hasReasonOnlyIfDead = Schema.makeFilter(
 export const StartBulk = Schema.Struct({
   do: Deed,
   filter: BulkFilter,
-  reason: Reason,
+  reason: makeWrittenReason("Why. The job and the audit record show it."),
   perSecond: Schema.optionalKey(PerSecond),
   expect: Expect,
 })

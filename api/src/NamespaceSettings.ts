@@ -12,6 +12,7 @@ import { perLimits } from "./perLimits.ts"
 import { makeRetryPolicyInput, RetryPolicySchema } from "./RetryPolicy.ts"
 import { makeOnDead, OnDeadSchema, onDeadMessage } from "./Target.ts"
 import { secretBytes, secretMessage, WebhookSecret } from "./WebhookSecret.ts"
+import { makeWrittenReason } from "./WrittenReason.ts"
 
 const wholeNumber = (minimum: number, maximum: number, description: string) => {
   const message = `must be a whole number from ${minimum} to ${maximum}, or null`
@@ -60,6 +61,21 @@ const areDifferent = Schema.makeFilter(
   { toJsonSchema: () => [{ uniqueItems: true }, true] },
 )
 
+const hasReasonOnlyIfPaused = Schema.makeFilter(
+  ({ paused, pauseReason }: { readonly paused?: boolean | null; readonly pauseReason?: string }) =>
+    pauseReason === undefined || paused === true
+      ? undefined
+      : { path: ["pauseReason"], issue: "is only for a pause: send paused: true with it, or remove it" },
+  {
+    toJsonSchema: () => ({
+      anyOf: [
+        { not: { required: ["pauseReason"] } },
+        { properties: { paused: { const: true } }, required: ["paused"] },
+      ],
+    }),
+  },
+)
+
 /** A field that is left out stays as it is. null sets it back to its default. */
 export const makePutNamespace = perLimits((limits: Limits) =>
   Schema.Struct({
@@ -105,12 +121,18 @@ export const makePutNamespace = perLimits((limits: Limits) =>
           "A paused namespace accepts timers but starts no attempt. The time of the pause does not count against expireAfter and maxDuration.",
       }),
     ),
+    pauseReason: Schema.optionalKey(
+      makeWrittenReason(
+        "Why the namespace is paused. Only together with paused: true. It lasts as long as the pause.",
+      ),
+    ),
   })
     .annotate({
       message: "must be a JSON object",
       description:
         "The settings to change. A field that is left out stays as it is. null sets a field back to its default.",
     })
+    .check(hasReasonOnlyIfPaused)
     .annotate({ identifier: "PutNamespace" }),
 )
 
@@ -176,6 +198,9 @@ const settingsFields = {
   ),
   paused: Schema.Boolean.annotate({ description: "Whether no attempt starts in the namespace." }),
   pausedSince: Schema.optionalKey(Instant.pipe(described("When the pause began."))),
+  pauseReason: Schema.optionalKey(
+    Schema.String.annotate({ description: "Why the namespace is paused, if somebody said it." }),
+  ),
   updatedAt: Schema.optionalKey(Instant.pipe(described("Absent if nothing was ever set."))),
 }
 

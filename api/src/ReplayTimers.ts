@@ -11,6 +11,7 @@ import { Namespace } from "./Namespace.ts"
 import { exactlyOneOf } from "./oneOf.ts"
 import { TimerFilter } from "./TimerFilter.ts"
 import { TimerId } from "./TimerId.ts"
+import { makeWrittenReason } from "./WrittenReason.ts"
 
 const selectionFields = {
   namespace: Namespace,
@@ -41,7 +42,10 @@ export const ReplayTimers = Schema.Struct(selectionFields)
 
 export type ReplayTimers = typeof ReplayTimers.Type
 
-export const DiscardTimers = Schema.Struct(selectionFields)
+export const DiscardTimers = Schema.Struct({
+  ...selectionFields,
+  reason: Schema.optionalKey(makeWrittenReason("Why. The audit record shows it.")),
+})
   .annotate({
     message: "must be a JSON object",
     description: "Which dead letters to remove: give exactly one of timerId, filter and all.",

@@ -4,6 +4,7 @@ import { Count } from "./Count.ts"
 import { described } from "./described.ts"
 import { emptyBody } from "./emptyBody.ts"
 import { Instant } from "./Instant.ts"
+import { makeWrittenReason } from "./WrittenReason.ts"
 
 const settingsMessage = "must be true"
 
@@ -17,14 +18,8 @@ export const GetService = Schema.Struct({
 }).annotate({ message: "must be a JSON object", identifier: "GetService" })
 export type GetService = typeof GetService.Type
 
-const reasonMessage = "must be text of 1 to 200 characters"
-
 export const PauseService = Schema.Struct({
-  reason: Schema.optionalKey(
-    Schema.String.annotate({ message: reasonMessage }).check(
-      Schema.isBetweenLength(1, 200, { message: reasonMessage, description: "Why. /service/get shows it." }),
-    ),
-  ),
+  reason: Schema.optionalKey(makeWrittenReason("Why. /service/get shows it.")),
 }).annotate({ message: "must be a JSON object", identifier: "PauseService" })
 export type PauseService = typeof PauseService.Type
 

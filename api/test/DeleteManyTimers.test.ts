@@ -57,6 +57,14 @@ describe("calls on many timers", () => {
     }
   })
 
+  test("say why only if they remove something, in visible text", () => {
+    expect(refusalsOf(DiscardTimers, { namespace, all: true, reason: "test data" })).toEqual([])
+    expect(refusalsOf(DiscardTimers, { namespace, all: true, reason: " " })).toEqual([
+      "/reason must not consist of spaces only",
+    ])
+    expect(refusalsOf(ReplayTimers, { namespace, all: true, reason: "test data" })).toHaveLength(1)
+  })
+
   test("go on by a cursor, which belongs to a filter", () => {
     for (const schema of [DeleteManyTimers, ReplayTimers, DiscardTimers]) {
       const filter = { host: "example.com", error: "5xx", minLateness: "1m" }

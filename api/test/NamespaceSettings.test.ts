@@ -80,6 +80,22 @@ describe("the settings put for a namespace", () => {
     expect(refusalsOf(put, { namespace: "shop", ...resets })).toEqual([])
   })
 
+  test("say why the namespace is paused only together with its pause, in visible text", () => {
+    const pause = { namespace: "shop", paused: true }
+    for (const pauseReason of ["x", "x".repeat(500)]) {
+      expect(refusalsOf(put, { ...pause, pauseReason })).toEqual([])
+    }
+    for (const pauseReason of ["", " ", "a\u202eb", "x".repeat(501), null, 7]) {
+      expect(pointersOf({ ...pause, pauseReason })).toEqual(["/pauseReason"])
+    }
+    for (const paused of [false, null]) {
+      expect(refusalsOf(put, { namespace: "shop", paused, pauseReason: "x" })).toEqual([
+        "/pauseReason is only for a pause: send paused: true with it, or remove it",
+      ])
+    }
+    expect(pointersOf({ namespace: "shop", pauseReason: "x" })).toEqual(["/pauseReason"])
+  })
+
   test("are refused field by field, each with its valid values", () => {
     expect(pointersOf({ namespace: "_service" })).toEqual(["/namespace"])
     expect(
@@ -131,6 +147,7 @@ test("an answer shows secrets as fingerprints, durations as text and instants in
     maxPending: 5,
     paused: true,
     pausedSince: "2030-01-01T00:00:00.000Z",
+    pauseReason: "a move",
     updatedAt: "2030-01-01T00:00:00.000Z",
     pending: { count: 2, capped: false },
     dead: { count: 10_000, capped: true },

@@ -22,10 +22,10 @@ describe("a request about the service", () => {
     }
   })
 
-  test("can be a pause, with a reason of up to 200 characters or none", () => {
-    for (const body of [{}, { reason: "x" }, { reason: "x".repeat(200) }])
+  test("can be a pause, with a reason of up to 500 visible characters or none", () => {
+    for (const body of [{}, { reason: "x" }, { reason: "x".repeat(500) }])
       expect(refusalsOf(PauseService, body)).toEqual([])
-    for (const reason of ["", "x".repeat(201), null, 7])
+    for (const reason of ["", " ", "x\u200b", "x".repeat(501), null, 7])
       expect(pointersOf(PauseService, { reason })).toEqual(["/reason"])
   })
 

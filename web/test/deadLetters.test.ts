@@ -176,8 +176,11 @@ describeBrowser("the page Dead letters", (browser) => {
       await rows(page).nth(1).waitFor()
       const older = page.getByRole("row").filter({ hasText: "answered 410" })
       await older.getByRole("button", { name: "Discard billing / same" }).click()
+      await dialog(page).getByLabel("Reason").fill("a test order")
       await dialog(page).getByRole("button", { name: "Discard" }).click()
       await page.getByText("billing / same: discarded.").waitFor()
+      const trail = await service.post("audit/list", { action: "timers.discard" })
+      expect(trail.json.records[0].about.reason).toBe("a test order")
       const left = await service.call("list", { namespace: "billing", state: "dead" })
       expect(left.json.timers.map(({ reason }: { readonly reason: string }) => reason)).toEqual([
         "attemptsExhausted",

@@ -272,9 +272,14 @@ describeBrowser("the page of a namespace", (browser) => {
       const { page } = opened
       await page.getByText("never").waitFor()
       await page.getByRole("button", { name: "Pause …" }).click()
+      await page.getByLabel("Reason").fill("the receiver moves")
       await page.getByRole("button", { name: "Pause", exact: true }).click()
       await page.getByText("fresh is paused.").waitFor()
-      expect((await settingsOf(service, "fresh")).paused).toBe(true)
+      await page.getByText("Paused: the receiver moves").waitFor()
+      expect(await settingsOf(service, "fresh")).toMatchObject({
+        paused: true,
+        pauseReason: "the receiver moves",
+      })
       expect(await opened.troubles()).toEqual([])
     }))
 })

@@ -124,9 +124,9 @@ describeBrowser("the status", (browser) => {
       const { page } = opened
       await page.getByRole("button", { name: "Pause the service …" }).focus()
       await page.keyboard.press("Enter")
-      await page.getByLabel("Reason").fill("x".repeat(201))
+      await page.getByLabel("Reason").fill("x".repeat(501))
       await page.keyboard.press("Enter")
-      await page.getByRole("alert").getByText("must be text of 1 to 200 characters").waitFor()
+      await page.getByRole("alert").getByText("must be visible text of 1 to 500 characters").waitFor()
       await page.getByLabel("Reason").fill("the ledger moves")
       await page.keyboard.press("Enter")
       await page.getByText("The service is paused: the ledger moves").waitFor()

@@ -8,6 +8,7 @@ interface Selection {
   readonly timerId?: string
   readonly filter?: typeof TimerFilter.Type
   readonly all?: true
+  readonly reason?: string
 }
 
 export const selectionDetails = ({
@@ -15,11 +16,13 @@ export const selectionDetails = ({
   timerId,
   filter,
   all,
+  reason,
 }: Selection): NonNullable<AuditDetails["about"]> => ({
   namespace,
   ...(timerId === undefined ? {} : { timerId }),
   ...(filter === undefined ? {} : { filter: encodeFilter(filter) }),
   ...(all === undefined ? {} : { all }),
+  ...(reason === undefined ? {} : { reason }),
 })
 
 const encodeFilter = SchemaParser.encodeUnknownSync(TimerFilter)

@@ -17,6 +17,7 @@ export const shownSettings = (
     maxPending,
     createsPerSecond,
     pausedSinceMs,
+    pauseReason,
   } = settings
   return {
     namespace,
@@ -28,6 +29,7 @@ export const shownSettings = (
     ...(createsPerSecond === undefined ? {} : { createsPerSecond }),
     paused: pausedSinceMs !== undefined,
     ...(pausedSinceMs === undefined ? {} : { pausedSince: pausedSinceMs }),
+    ...(pauseReason === undefined ? {} : { pauseReason }),
     ...(version === 0 ? {} : { updatedAt }),
   }
 }

@@ -25,6 +25,8 @@ export interface NamespaceSettings {
   readonly createsPerSecond?: number
   /** Present while the namespace is paused. */
   readonly pausedSinceMs?: number
+  /** Only while the namespace is paused. */
+  readonly pauseReason?: string
   /** The latest pauses that ended, oldest first. Their time does not count against expireAfter and maxDuration. */
   readonly pastPauses?: ReadonlyArray<PastPause>
 }

@@ -16,6 +16,8 @@ export interface SettingsEdit {
   readonly maxPending?: number | null
   readonly createsPerSecond?: number | null
   readonly paused?: boolean | null
+  /** Only if `paused` is true. */
+  readonly pauseReason?: string
 }
 
 export const editSettings = (
@@ -35,9 +37,9 @@ export const editSettings = (
   return edited as NamespaceSettings
 }
 
-/** Pausing again keeps the beginning of the first pause. */
+/** Pausing again keeps the beginning of the first pause, and its reason unless another is given. */
 const withPaused = (settings: NamespaceSettings, isPaused: boolean, nowMs: number): NamespaceSettings => {
-  const { pausedSinceMs, ...rest } = settings
+  const { pausedSinceMs, pauseReason: _, ...rest } = settings
   if (isPaused) return pausedSinceMs === undefined ? { ...settings, pausedSinceMs: nowMs } : settings
   if (pausedSinceMs === undefined) return settings
   return { ...rest, pastPauses: withPause(rest.pastPauses, pausedSinceMs, nowMs) }

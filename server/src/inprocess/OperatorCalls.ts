@@ -9,6 +9,7 @@ import type {
   CallName,
   EgressQuestion,
   NamespaceName,
+  NamespacePause,
   NamespaceQuery,
   NamespaceTerms,
   NewBulk,
@@ -22,7 +23,7 @@ export interface NamespacesOfProgram {
   get(name: NamespaceName): Promise<Answers["namespaces.get"]>
   list(query?: NamespaceQuery): Promise<Answers["namespaces.list"]>
   /** New timers are accepted and wait. The time of the pause does not count against expireAfter and maxDuration. */
-  pause(name: NamespaceName): Promise<Answers["namespaces.put"]>
+  pause(pause: NamespacePause): Promise<Answers["namespaces.put"]>
   resume(name: NamespaceName): Promise<Answers["namespaces.put"]>
 }
 
@@ -76,7 +77,7 @@ export const operatorCalls = (ask: Ask): OperatorCalls => ({
     put: (terms) => ask("namespaces.put", terms),
     get: (name) => ask("namespaces.get", name),
     list: (query = {}) => ask("namespaces.list", query),
-    pause: (name) => ask("namespaces.put", { ...name, paused: true }),
+    pause: (pause) => ask("namespaces.put", { ...pause, paused: true }),
     resume: (name) => ask("namespaces.put", { ...name, paused: false }),
   },
   service: {

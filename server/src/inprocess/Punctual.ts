@@ -52,6 +52,7 @@ import type {
   CallName,
   ClockMove,
   DeadTimers,
+  DeadTimersToDiscard,
   HistogramQuestion,
   LivesQuery,
   NewTimer,
@@ -83,10 +84,12 @@ export type {
   BulkQuery,
   ClockMove,
   DeadTimers,
+  DeadTimersToDiscard,
   EgressQuestion,
   HistogramQuestion,
   LivesQuery,
   NamespaceName,
+  NamespacePause,
   NamespaceQuery,
   NamespaceTerms,
   NewBulk,
@@ -226,7 +229,7 @@ export class Punctual implements AsyncDisposable {
   }
 
   /** Removes dead letters permanently. Repeat the call while the answer has `more`. */
-  discard(dead: DeadTimers): Promise<Answers["timers.discard"]> {
+  discard(dead: DeadTimersToDiscard): Promise<Answers["timers.discard"]> {
     return this.#ask("timers.discard", dead)
   }
 

@@ -20,7 +20,12 @@ import type {
   NamespaceAnswer,
   PutNamespaceAnswer,
 } from "@punctual/api/NamespaceSettings"
-import type { DiscardTimersAnswer, ReplayTimers, ReplayTimersAnswer } from "@punctual/api/ReplayTimers"
+import type {
+  DiscardTimers,
+  DiscardTimersAnswer,
+  ReplayTimers,
+  ReplayTimersAnswer,
+} from "@punctual/api/ReplayTimers"
 import type {
   ListBreakersAnswer,
   PauseService,
@@ -110,8 +115,10 @@ export type HistogramQuestion = Omit<Encoded<typeof TimerHistogram>, "filter"> &
 }
 /** Selects dead letters. */
 export type DeadTimers = FilteringByDates<Encoded<typeof ReplayTimers>>
+export type DeadTimersToDiscard = FilteringByDates<Encoded<typeof DiscardTimers>>
 export type ClockMove = TakingDates<Encoded<typeof AdvanceClock>, "to">
 export type NamespaceTerms = Encoded<ReturnType<typeof makePutNamespace>>
+export type NamespacePause = Pick<NamespaceTerms, "namespace" | "pauseReason">
 export type NamespaceName = Encoded<typeof GetNamespace>
 export type NamespaceQuery = Encoded<ReturnType<typeof makeListNamespaces>>
 export type ServicePauseRequest = Encoded<typeof PauseService>

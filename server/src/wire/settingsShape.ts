@@ -19,6 +19,7 @@ export const SettingsShape = Schema.Struct({
   maxPending: optionalKey(Count),
   createsPerSecond: optionalKey(Count),
   pausedSinceMs: optionalKey(Instant),
+  pauseReason: optionalKey(Schema.String),
   pastPauses: optionalKey(Schema.Array(Schema.Struct({ fromMs: Instant, untilMs: Instant }))),
   pause: optionalKey(
     Schema.Struct({

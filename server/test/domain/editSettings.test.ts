@@ -33,6 +33,18 @@ describe("edited settings", () => {
     }
   })
 
+  test("keep the reason of a pause until another is given or the pause ends", () => {
+    const paused = editSettings(settings, { paused: true, pauseReason: "a move" }, 10)
+    expect(paused).toEqual({ ...settings, pausedSinceMs: 10, pauseReason: "a move" })
+    expect(editSettings(paused, { paused: true }, 15)).toBe(paused)
+    expect(editSettings(paused, { paused: true, pauseReason: "it waits" }, 15)).toEqual({
+      ...settings,
+      pausedSinceMs: 10,
+      pauseReason: "it waits",
+    })
+    expect(editSettings(paused, { paused: false }, 20)).not.toHaveProperty("pauseReason")
+  })
+
   test("remember the latest pauses, up to a limit", () => {
     let edited = settings
     for (let at = 0; at < 100; at += 2) {

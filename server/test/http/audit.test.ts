@@ -50,16 +50,20 @@ const filter = { idPrefix: "c", until: "2032-01-01T00:00:00.000Z" }
 /** For each audited call its body and its record. The calls are made in this order. */
 const audited: ReadonlyArray<readonly [call: string, body: object, record: object]> = [
   ["clock.advance", { by: "1s" }, { before: { now: begin }, after: { now }, count: 2 }],
-  ["timers.discard", { namespace, timerId: "b" }, { about: { namespace, timerId: "b" }, count: 1 }],
+  [
+    "timers.discard",
+    { namespace, timerId: "b", reason: "a test order" },
+    { about: { namespace, timerId: "b", reason: "a test order" }, count: 1 },
+  ],
   ["timers.replay", { namespace, all: true }, { about: { namespace, all: true }, count: 1 }],
   ["timers.deleteMany", { namespace, filter }, { about: { namespace, filter }, count: 1 }],
   [
     "namespaces.put",
-    { namespace, maxPending: 5, paused: true },
+    { namespace, maxPending: 5, paused: true, pauseReason: "a move" },
     {
       about: { namespace },
       before: { paused: false },
-      after: { maxPending: 5, paused: true, pausedSince: now },
+      after: { maxPending: 5, paused: true, pausedSince: now, pauseReason: "a move" },
     },
   ],
   ["service.pause", { reason: "a move" }, { before: { paused: false }, after: paused }],

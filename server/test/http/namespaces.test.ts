@@ -62,6 +62,24 @@ describe("namespaces/put", () => {
       expect(await put(service, { paused: false })).not.toHaveProperty("pausedSince")
     }))
 
+  test("shows why it is paused until it is resumed, and refuses a reason without a pause", () =>
+    withService({}, async (service) => {
+      const pauseReason = "the ledger moves"
+      expect(await put(service, { paused: true, pauseReason })).toMatchObject({ paused: true, pauseReason })
+      expect(await put(service, { paused: true, maxPending: 9 })).toMatchObject({ pauseReason })
+      expect(await put(service, { paused: true, pauseReason: "it waits" })).toMatchObject({
+        pauseReason: "it waits",
+      })
+      for (const paused of [false, null, undefined]) {
+        refused(
+          await service.post("namespaces/put", { namespace: "shop", paused, pauseReason }),
+          "invalidRequest",
+        )
+      }
+      expect(await put(service, { paused: false })).not.toHaveProperty("pauseReason")
+      expect(await put(service, { paused: true })).not.toHaveProperty("pauseReason")
+    }))
+
   test("keeps secrets, and shows only their fingerprints", () =>
     withService({ secretKeys }, async (service) => {
       const answered = await service.post("namespaces/put", {

@@ -7,6 +7,7 @@ import { type FormEvent, useEffect, useId, useRef, useState } from "react"
 import { Button } from "../../kit/Button.tsx"
 import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { Field } from "../../kit/Field.tsx"
+import { ReasonField } from "../../kit/ReasonField.tsx"
 import { ApiProblem, call } from "../../kit/serviceCall.ts"
 import { durationText } from "../../kit/times.ts"
 import { PausedNote } from "../PausedNote.tsx"
@@ -121,21 +122,13 @@ export const BulkDialog = ({ deed, request, onClose, onStarted }: BulkDialogProp
         />
       )}
       <form ref={fields} id={form} className="bulk-form" onSubmit={submit} noValidate>
-        <Field
-          label="Reason"
-          hint="Required. Others see it at the job and in the audit."
+        <ReasonField
+          hint="Others see it at the job and in the audit."
+          isRequired
+          value={draft.reason}
           error={errors.reason}
-        >
-          {(attributes) => (
-            <input
-              {...attributes}
-              maxLength={500}
-              required
-              value={draft.reason}
-              onChange={({ target }) => change({ reason: target.value })}
-            />
-          )}
-        </Field>
+          onChange={(reason) => change({ reason })}
+        />
         <Field label="Most per second" hint={paceHint(deed, draft.perSecond, count)} error={errors.perSecond}>
           {(attributes) => (
             <input

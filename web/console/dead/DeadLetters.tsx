@@ -117,7 +117,7 @@ export const DeadLetters = ({ request, words, view, total, isFiltered }: DeadLet
         <DisposeDialog
           deed={question.deed}
           timers={question.timers}
-          dispose={(timer) => dispose(question.deed, timer, dead.timers, request)}
+          dispose={(timer, reason) => dispose(question.deed, timer, dead.timers, request, reason)}
           onClose={() => setQuestion(undefined)}
           onEnd={(outcomes) => {
             setQuestion(undefined)

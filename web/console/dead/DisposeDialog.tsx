@@ -3,6 +3,7 @@ import { type FormEvent, useEffect, useId, useRef, useState } from "react"
 import { Button } from "../../kit/Button.tsx"
 import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { Progress } from "../../kit/Progress.tsx"
+import { ReasonField } from "../../kit/ReasonField.tsx"
 import type { Timer } from "../api.ts"
 import { PreviewRows } from "../bulk/BulkPreview.tsx"
 import "../bulk/bulk.css"
@@ -15,7 +16,8 @@ import type { DisposeDeed, Disposed } from "./dispose.ts"
 export interface DisposeDialogProps {
   readonly deed: DisposeDeed
   readonly timers: ReadonlyArray<Timer>
-  readonly dispose: (timer: Timer) => Promise<Disposed>
+  /** `reason` is empty if the reader gives none. */
+  readonly dispose: (timer: Timer, reason: string) => Promise<Disposed>
   readonly onClose: () => void
   /** All were handled, or the reader stopped. */
   readonly onEnd: (outcomes: Outcomes) => void
@@ -27,6 +29,7 @@ export const DisposeDialog = ({ deed, timers, dispose, onClose, onEnd }: Dispose
   const form = useId()
   const { verb, noun, meaning, isFinal } = deeds[deed]
   const [typed, setTyped] = useState("")
+  const [reason, setReason] = useState("")
   const [done, setDone] = useState<number>()
   const [error, setError] = useState<string>()
   const outcomes = useRef(new Map<Timer, Disposed>())
@@ -34,7 +37,10 @@ export const DisposeDialog = ({ deed, timers, dispose, onClose, onEnd }: Dispose
   const mustConfirm = needsConfirmation(isFinal, timers.length)
   const isRunning = done !== undefined
   const body = useRef<HTMLFormElement>(null)
-  useEffect(() => body.current?.querySelector("input")?.focus(), [])
+  // Without a number to type, the safe button keeps the focus, so that Enter alone discards nothing.
+  useEffect(() => {
+    if (mustConfirm) body.current?.querySelector("input")?.focus()
+  }, [mustConfirm])
   const run = async () => {
     setError(undefined)
     isStopped.current = false
@@ -43,7 +49,7 @@ export const DisposeDialog = ({ deed, timers, dispose, onClose, onEnd }: Dispose
         if (isStopped.current) break
         if (outcomes.current.has(timer)) continue
         setDone(outcomes.current.size)
-        outcomes.current.set(timer, await dispose(timer))
+        outcomes.current.set(timer, await dispose(timer, reason))
       }
       onEnd(outcomes.current)
     } catch (cause) {
@@ -99,7 +105,8 @@ export const DisposeDialog = ({ deed, timers, dispose, onClose, onEnd }: Dispose
           meaning="replayed timers will wait"
         />
       )}
-      <form ref={body} id={form} onSubmit={submit} noValidate>
+      <form ref={body} id={form} className="bulk-form" onSubmit={submit} noValidate>
+        {deed === "discard" && <ReasonField hint="The audit shows it." value={reason} onChange={setReason} />}
         {mustConfirm && (
           <CountConfirmation count={timers.length} typed={typed} error={undefined} onType={setTyped} />
         )}

@@ -1,5 +1,6 @@
 /** Replays or discards one dead letter. */
 import type { DiscardTimersAnswer, ReplayTimersAnswer } from "@punctual/api/ReplayTimers"
+import { reasonGiven } from "../../kit/ReasonField.tsx"
 import { ApiProblem, call } from "../../kit/serviceCall.ts"
 import type { Timer } from "../api.ts"
 import type { SearchRequest } from "../timers/search.ts"
@@ -16,11 +17,13 @@ export const dispose = async (
   timer: Timer,
   listed: ReadonlyArray<Timer>,
   request: SearchRequest,
+  reason: string,
 ): Promise<Disposed> => {
   try {
     const answer = await call<Answer>(`timers/${deed}`, {
       namespace: timer.namespace,
       ...selectionOf(timer, listed, request),
+      ...reasonGiven("reason", reason),
     })
     if ((answer.replayed ?? 0) + (answer.discarded ?? 0) > 0) return "done"
     return (answer.skipped ?? 0) > 0 ? "skipped" : "gone"

@@ -81,6 +81,11 @@ const NamespaceShown = ({ view, error }: NamespaceShownProps) => {
         )}
       </header>
       <StaleBanner error={error} />
+      {view.pauseReason !== undefined && (
+        <p className="note note-warning">
+          <strong>Paused:</strong> {view.pauseReason}
+        </p>
+      )}
       <div className="namespace-grid">
         <SettingsCard view={view} />
         <div className="namespace-side">

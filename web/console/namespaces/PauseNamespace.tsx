@@ -1,7 +1,10 @@
 /** Asks before a namespace is paused or resumed, and says what will happen. */
+import { type FormEvent, useId, useState } from "react"
 import { Button } from "../../kit/Button.tsx"
 import { countText } from "../../kit/countText.ts"
 import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
+import { formErrors } from "../../kit/formErrors.ts"
+import { ReasonField, reasonGiven } from "../../kit/ReasonField.tsx"
 import { toast } from "../../kit/toasts.tsx"
 import type { NamespaceView } from "../api.ts"
 import { useOverdue } from "../useOverdue.ts"
@@ -16,9 +19,13 @@ export const PauseNamespace = ({ view, onClose }: PauseNamespaceProps) => {
   const { namespace, paused, pending } = view
   const put = usePutNamespace(namespace)
   const overdue = useOverdue(namespace, paused)
+  const form = useId()
+  const [reason, setReason] = useState("")
+  const errors = formErrors(put.error, ["/pauseReason"])
   const verb = paused ? "Resume" : "Pause"
-  const act = async () => {
-    await put.mutateAsync({ paused: !paused })
+  const act = async (event: FormEvent) => {
+    event.preventDefault()
+    await put.mutateAsync({ paused: !paused, ...reasonGiven("pauseReason", reason) })
     toast(paused ? `${namespace} fires again.` : `${namespace} is paused.`)
     onClose()
   }
@@ -32,9 +39,9 @@ export const PauseNamespace = ({ view, onClose }: PauseNamespaceProps) => {
           <Button
             look={paused ? "primary" : "danger"}
             icon={paused ? "play" : "pause"}
+            type="submit"
+            form={form}
             disabled={put.isPending}
-            // A failure is shown in the dialog.
-            onClick={() => void act().catch(() => undefined)}
           >
             {verb}
           </Button>
@@ -42,11 +49,23 @@ export const PauseNamespace = ({ view, onClose }: PauseNamespaceProps) => {
       }
     >
       {paused ? <Resuming overdue={overdue} /> : <Pausing pending={countText(pending)} />}
-      {put.error !== null && (
-        <p className="field-error" role="alert">
-          {put.error.message}
+      {/* A failure is shown in the dialog. */}
+      <form id={form} onSubmit={(event) => void act(event).catch(() => undefined)} noValidate>
+        {!paused && (
+          <ReasonField
+            hint="Others see it where they see the pause."
+            placeholder="The receiver is being moved"
+            value={reason}
+            error={errors.at("/pauseReason")}
+            onChange={setReason}
+          />
+        )}
+      </form>
+      {errors.others.map((text) => (
+        <p key={text} className="field-error" role="alert">
+          {text}
         </p>
-      )}
+      ))}
     </Dialog>
   )
 }

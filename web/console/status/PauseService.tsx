@@ -2,8 +2,8 @@
 import { useState } from "react"
 import { Button } from "../../kit/Button.tsx"
 import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
-import { Field } from "../../kit/Field.tsx"
 import { formErrors } from "../../kit/formErrors.ts"
+import { ReasonField, reasonGiven } from "../../kit/ReasonField.tsx"
 import { toast } from "../../kit/toasts.tsx"
 import { useServiceChange } from "./useServiceChange.ts"
 
@@ -12,7 +12,7 @@ export const PauseService = ({ onClose }: { readonly onClose: () => void }) => {
   const change = useServiceChange("pause")
   const errors = formErrors(change.error, ["/reason"])
   const act = async () => {
-    await change.mutateAsync(reason.trim() === "" ? {} : { reason: reason.trim() })
+    await change.mutateAsync(reasonGiven("reason", reason))
     toast("The service is paused. Nothing fires.")
     onClose()
   }
@@ -47,21 +47,13 @@ export const PauseService = ({ onClose }: { readonly onClose: () => void }) => {
           void act().catch(() => undefined)
         }}
       >
-        <Field
-          label="Reason"
-          hint="Every page shows it. You may leave it empty."
+        <ReasonField
+          hint="Every page shows it."
+          placeholder="The ledger moves to another database"
+          value={reason}
           error={errors.at("/reason")}
-        >
-          {(attributes) => (
-            <input
-              {...attributes}
-              autoComplete="off"
-              placeholder="The ledger moves to another database"
-              value={reason}
-              onChange={({ target }) => setReason(target.value)}
-            />
-          )}
-        </Field>
+          onChange={setReason}
+        />
       </form>
       {errors.others.map((text) => (
         <p key={text} className="field-error" role="alert">

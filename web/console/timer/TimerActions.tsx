@@ -5,6 +5,7 @@ import { copyText } from "../../kit/copyText.ts"
 import { CloseButton, Dialog } from "../../kit/Dialog.tsx"
 import { Menu, type MenuItem } from "../../kit/Menu.tsx"
 import { goTo } from "../../kit/places.ts"
+import { ReasonField, reasonGiven } from "../../kit/ReasonField.tsx"
 import { useMay, useSelf } from "../../kit/self.ts"
 import { ApiProblem, call } from "../../kit/serviceCall.ts"
 import { serviceUrl } from "../../kit/serviceUrl.ts"
@@ -25,7 +26,9 @@ interface Step {
   readonly question: string
   readonly button: string
   readonly isDangerous?: boolean
-  readonly run: () => Promise<string>
+  readonly asksReason?: boolean
+  /** `reason` is empty if the reader gives none. */
+  readonly run: (reason: string) => Promise<string>
 }
 
 export interface TimerActionsProps {
@@ -152,8 +155,9 @@ const discardStep = (timer: Timer): Step => ({
   question: "It is removed permanently, with its payload.",
   button: "Discard",
   isDangerous: true,
-  run: async () => {
-    await call("timers/discard", key(timer))
+  asksReason: true,
+  run: async (reason) => {
+    await call("timers/discard", { ...key(timer), ...reasonGiven("reason", reason) })
     return "The dead letter is discarded."
   },
 })
@@ -167,11 +171,12 @@ interface ConfirmProps {
 const Confirm = ({ step, onClose, onDone }: ConfirmProps) => {
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<string>()
+  const [reason, setReason] = useState("")
   const run = async () => {
     setBusy(true)
     setError(undefined)
     try {
-      toast(await step.run())
+      toast(await step.run(reason))
       onClose()
       onDone()
     } catch (problem) {
@@ -200,6 +205,9 @@ const Confirm = ({ step, onClose, onDone }: ConfirmProps) => {
         <span className="muted">to {targetText(step.timer)}</span>
       </p>
       <p>{step.question}</p>
+      {step.asksReason === true && (
+        <ReasonField hint="The audit shows it." value={reason} onChange={setReason} />
+      )}
       {step.isToFire === true && (
         <PausedNote namespaces={[step.timer.namespace]} meaning="the timer will wait" />
       )}

@@ -121,6 +121,8 @@ export interface PutNamespace {
   readonly maxPending?: number | null | undefined
   readonly createsPerSecond?: number | null | undefined
   readonly paused?: boolean | null | undefined
+  /** Why. Only together with `paused: true`. */
+  readonly pauseReason?: string | undefined
 }
 
 /** One namespace. */
@@ -149,6 +151,7 @@ export interface NamespaceSettings {
   readonly createsPerSecond?: number
   readonly paused: boolean
   readonly pausedSince?: string
+  readonly pauseReason?: string
   readonly updatedAt?: string
 }
 

@@ -212,4 +212,7 @@ export interface ReplayTimers extends DeleteManyTimers {
 }
 
 /** Which dead letters to remove: one of `timerId`, `filter` and `all: true`. */
-export interface DiscardTimers extends ReplayTimers {}
+export interface DiscardTimers extends ReplayTimers {
+  /** Why. The audit record shows it. */
+  readonly reason?: string | undefined
+}

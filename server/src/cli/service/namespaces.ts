@@ -143,6 +143,7 @@ const settingFlags = {
   maxPending: countFlag("max-pending", "How many pending timers the namespace may have"),
   createsPerSecond: countFlag("creates-per-second", "How many timers clients may create per second"),
   paused: switchFlag("paused", "Accept timers but fire none"),
+  reason: textFlag("reason", "TEXT", "Why the namespace is paused; only together with --paused"),
   unpaused: switchFlag("unpaused", "Fire timers again"),
   reset: Flag.Literals("reset", resettable).pipe(
     Flag.withMetavar("SETTING"),
@@ -161,6 +162,7 @@ interface Settings extends RetryTerms {
   readonly maxPending: Option.Option<number>
   readonly createsPerSecond: Option.Option<number>
   readonly paused: boolean
+  readonly reason: Option.Option<string>
   readonly unpaused: boolean
 }
 
@@ -173,6 +175,8 @@ const putCommand = (input: CommandInput) =>
         const wrong = (message: string) => Effect.fail(misuse(["namespaces", "put"], message))
         if (settings.paused && settings.unpaused)
           return yield* wrong("Give --paused or --unpaused, not both.")
+        if (Option.isSome(settings.reason) && !settings.paused)
+          return yield* wrong("--reason is only for a pause: give --paused too.")
         const contradiction = whyNotRetry(settings)
         if (contradiction !== undefined) return yield* wrong(contradiction)
         const made = settings.newSecret ? makeSecret() : undefined
@@ -218,14 +222,14 @@ const putCommand = (input: CommandInput) =>
       { command: "punctual namespaces put billing --max-pending 100000 --creates-per-second 50" },
       { command: "punctual namespaces put billing --new-secret" },
       { command: "punctual namespaces put billing --new-secret --keep-secret 630dcd2966c43366" },
-      { command: "punctual namespaces put billing --paused" },
+      { command: "punctual namespaces put billing --paused --reason 'the ledger is being moved'" },
       { command: "punctual namespaces put billing --unpaused --reset maxPending" },
     ]),
   )
 
 const settingFields = (input: CommandInput, settings: Settings, made: string | undefined) =>
   Effect.gen(function* () {
-    const { secret, secretFile, keepSecret, onDead, paused, unpaused } = settings
+    const { secret, secretFile, keepSecret, onDead, paused, reason, unpaused } = settings
     const { maxInFlight, maxPending, createsPerSecond } = settings
     const fromFile = Option.isSome(secretFile) ? yield* secretsIn(input, secretFile.value) : []
     // The new secret comes first: a receiver that checks only one signature checks the first.
@@ -243,6 +247,7 @@ const settingFields = (input: CommandInput, settings: Settings, made: string | u
       maxPending: Option.getOrUndefined(maxPending),
       createsPerSecond: Option.getOrUndefined(createsPerSecond),
       paused: paused ? true : unpaused ? false : undefined,
+      pauseReason: Option.getOrUndefined(reason),
     }
   })
 
@@ -283,8 +288,11 @@ const settingsText = (settings: NamespaceSettings): string => {
 
 const byDefault = "the default"
 
-const pauseText = ({ paused, pausedSince }: NamespaceSettings): string =>
-  paused ? `paused${pausedSince === undefined ? "" : ` since ${formatInstant(pausedSince)}`}` : "yes"
+const pauseText = ({ paused, pausedSince, pauseReason }: NamespaceSettings): string => {
+  if (!paused) return "yes"
+  const since = pausedSince === undefined ? "" : ` since ${formatInstant(pausedSince)}`
+  return `paused${since}${pauseReason === undefined ? "" : `: ${pauseReason}`}`
+}
 
 const countText = ({ count, capped }: NamespaceView["pending"]): string =>
   capped ? `${count} or more` : String(count)

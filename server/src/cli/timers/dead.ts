@@ -35,6 +35,7 @@ import {
   namespaceArgument,
   namespacesArgument,
   reasonFlag,
+  textFlag,
   timerIdArgument,
 } from "./TimerFlags.ts"
 import { listTimers, pageFlags } from "./timersList.ts"
@@ -202,10 +203,11 @@ const discardCommand = (input: CommandInput) =>
     "discard",
     {
       ...selectionFlags,
+      why: textFlag("why", "TEXT", "Why you discard them; the audit record shows it"),
       yes: switchFlag("yes", "Confirms --all, because discarded timers cannot be restored"),
       ...serviceFlags(input),
     },
-    ({ service, json, yes, ...selection }): CommandRun => {
+    ({ service, json, why, yes, ...selection }): CommandRun => {
       const wrong = (message: string) => Effect.fail(misuse(["dead", "discard"], message))
       if (!isOneSelection(selection)) return wrong(whichOne)
       if (selection.all && !yes && !selection.dryRun) {
@@ -218,7 +220,7 @@ const discardCommand = (input: CommandInput) =>
         const call = (cursor: string | undefined) =>
           callService(service, {
             path: "/timers/discard",
-            fields: { ...fields, cursor },
+            fields: { ...fields, reason: Option.getOrUndefined(why), cursor },
             answer: DiscardTimersAnswer,
           })
         const done = yield* asOften(
@@ -239,7 +241,7 @@ const discardCommand = (input: CommandInput) =>
     Command.withExamples([
       { command: "punctual dead discard billing invoice-4711" },
       { command: "punctual dead discard billing --until 2030-01-01T00:00:00Z" },
-      { command: "punctual dead discard billing --all --yes" },
+      { command: "punctual dead discard billing --all --yes --why 'the orders were cancelled'" },
     ]),
   )
 

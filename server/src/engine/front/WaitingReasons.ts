@@ -69,12 +69,12 @@ export class WaitingReasons {
         detail: servicePauseText(pause),
       }
     }
-    const { pausedSinceMs } = directory.of(asked.namespace).settings
+    const { pausedSinceMs, pauseReason } = directory.of(asked.namespace).settings
     if (pausedSinceMs === undefined) return undefined
     return {
       reason: "paused",
       sinceMs: Math.max(pausedSinceMs, dueAt(asked)),
-      detail: `The namespace ${asked.namespace} is paused.`,
+      detail: `The namespace ${asked.namespace} is paused.${reasonGiven(pauseReason)}`,
     }
   }
 
@@ -187,10 +187,13 @@ const backlogText =
   "The namespace has more due timers than this node keeps in memory. The node reads the next ones when earlier ones finish."
 
 const servicePauseText = ({ kind, reason }: ServicePause): string => {
-  const why = reason === undefined ? "" : ` The reason given: ${reason}.`
+  const why = reasonGiven(reason)
   return kind === "restored"
     ? `The store was restored from a backup. All firing is paused until an operator decides about overdue timers.${why}`
     : `All firing is paused.${why}`
 }
+
+const reasonGiven = (reason: string | undefined): string =>
+  reason === undefined ? "" : ` The reason given: ${reason}.`
 
 const secondsText = (ms: number): string => formatDuration(Math.max(1, Math.ceil(ms / 1_000)) * 1_000)

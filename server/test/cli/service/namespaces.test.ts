@@ -21,6 +21,7 @@ const settings = {
   maxPending: 100,
   paused: true,
   pausedSince: "2030-01-01T00:00:00.000Z",
+  pauseReason: "a move",
   updatedAt: "2030-01-02T00:00:00.000Z",
 }
 const plain = { namespace: "trials", webhookSecrets: [], paused: false }
@@ -48,6 +49,7 @@ describe("namespaces put", () => {
       [["--on-dead", '{"type":"event"}'], { onDead: { type: "event" } }],
       [["--reset", "onDead"], { onDead: null }],
       [["--paused"], { paused: true }],
+      [["--paused", "--reason", "a move"], { paused: true, pauseReason: "a move" }],
       [["--unpaused"], { paused: false }],
       [["--reset", "maxPending", "--reset=webhookSecrets"], { maxPending: null, webhookSecrets: null }],
       [["--secret", secret(1), "--secret", secret(2)], { webhookSecrets: [secret(1), secret(2)] }],
@@ -71,7 +73,7 @@ describe("namespaces put", () => {
         .map((line) => line.replace(/ {2,}/, "|")),
     ).toEqual([
       "namespace|billing",
-      "firing|paused since 2030-01-01T00:00:00.000Z",
+      "firing|paused since 2030-01-01T00:00:00.000Z: a move",
       "secrets|fingerprint 0123456789abcdef",
       "retry|3 attempts, 5s times 4 up to 8h, jitter 0.2, for 1d at most",
       "max in flight|the default",
@@ -122,6 +124,8 @@ describe("namespaces put", () => {
     const calls = [
       [],
       ["--paused", "--unpaused"],
+      ["--reason", "a move"],
+      ["--unpaused", "--reason", "a move"],
       ["--max-pending", "5", "--reset", "maxPending"],
       ["--paused", "--reset", "paused"],
       ["--reset", "namespace"],

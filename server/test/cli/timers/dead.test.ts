@@ -121,7 +121,9 @@ describe("dead discard", () => {
       out: "Dry run: 2 would be discarded.\n",
       err: "",
     })
-    expect(await dead(service.url, "discard", "billing", "--all", "--yes", "--json")).toEqual({
+    expect(
+      await dead(service.url, "discard", "billing", "--all", "--yes", "--why", "done", "--json"),
+    ).toEqual({
       exitCode: 0,
       out: '{\n  "discarded": 2\n}\n',
       err: "",
@@ -129,7 +131,7 @@ describe("dead discard", () => {
     const filter = { until: untilNow }
     expect(disposals(service)).toEqual([
       { namespace: "billing", filter, dryRun: true },
-      { namespace: "billing", filter },
+      { namespace: "billing", filter, reason: "done" },
     ])
   })
 })

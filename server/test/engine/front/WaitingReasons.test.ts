@@ -70,12 +70,16 @@ describe("a paused namespace", () => {
       expect(yield* waitingOf(engine, "soon")).toEqual({ reason: "paused", sinceMs: 1_000, detail })
       yield* put(engine, "shop", { paused: false })
       yield* engine.still
-      yield* put(engine, "shop", { paused: true })
+      yield* put(engine, "shop", { paused: true, pauseReason: "a move" })
       yield* engine.advance(1_000)
       yield* engine.create({ timerId: "past", executeAt: engine.now() - 3_600_000 })
       yield* engine.advance(10)
       // It is due since it was armed, not since the instant that it was armed for.
-      expect(yield* waitingOf(engine, "past")).toMatchObject({ reason: "paused", sinceMs: 6_000 })
+      expect(yield* waitingOf(engine, "past")).toEqual({
+        reason: "paused",
+        sinceMs: 6_000,
+        detail: "The namespace shop is paused. The reason given: a move.",
+      })
     }),
   )
 
