@@ -59,6 +59,15 @@ export interface Stored {
 export const sampleNamespaces = ["a", "b", "c-1", "empty"]
 export const sampleStates = ["pending", "delivered", "cancelled", "dead"] as const
 
+/** Given by callers, also in the form of an id that an earlier program made, and made by the service. */
+const correlationIds = [
+  "c0",
+  "c1",
+  "c2",
+  "01890a5d-ac96-774b-bcce-b302099a8057",
+  "01890a5d-ac96-874b-bcce-b302099a8057",
+]
+
 /** Rows of all kinds, some of them at the same instant; first what creates them, then what ends them. */
 export const filteredRows = () => {
   const puts: Array<WriteItem> = []
@@ -71,7 +80,7 @@ export const filteredRows = () => {
       namespace: at(sampleNamespaces, index % 3),
       timerId: `${index % 2 === 0 ? "x" : "y"}${index}`,
       fireAt: sampleNow + (index % 11) * 10,
-      correlationId: `c${index % 5}`,
+      correlationId: at(correlationIds, index % 5),
       spec: specTo(target),
       ...(index % 4 === 0 ? { tags: ["blue", `n${index % 3}`] } : {}),
     })
@@ -146,7 +155,7 @@ export const anyQuery = fc
     inclusiveFromMs: maybe(fc.nat(9).map((step) => sampleNow + step * 10)),
     exclusiveUntilMs: maybe(fc.integer({ min: 1, max: 10 }).map((step) => sampleNow + step * 10)),
     idPrefix: maybe(fc.constantFrom("x", "y1", "z")),
-    correlationId: maybe(fc.constantFrom("c0", "c1", "none")),
+    correlationId: maybe(fc.constantFrom(...correlationIds, "none", "01890a5d-ac96-774b-bcce-b302099a8058")),
     tag: maybe(fc.constantFrom("blue", "n1", "none")),
     host: maybe(
       fc.constantFrom(...sampleTargets.flatMap(([, hosts]) => hosts), "example.test:80", "xample.test"),

@@ -35,6 +35,7 @@ export const madeCorrelationId = (uuidV7: string): string => {
 const correlationText = Buffer.alloc(36)
 const versionPlace = 14
 const versionDigit = 0x38
+const earlierVersionDigit = 0x37
 
 /** Longer ids are found by a scan, because the size of an index entry is limited. */
 const mostChars = 255
@@ -43,11 +44,17 @@ export const wordOfTag = (tag: string): string => `t:${tag}`
 
 /** `undefined` if the id is not a word. */
 export const wordOfCorrelation = (id: string): string | undefined =>
-  isMade(id) || id.length > mostChars ? undefined : `c:${id}`
+  isUuidOf(id, versionDigit) || id.length > mostChars ? undefined : `c:${id}`
 
-const isMade = (id: string): boolean =>
+/**
+ * Whether stored rows with this correlation id may have no word for it. Programs without the index made ids of this
+ * form, and the migration that made the index left them out.
+ */
+export const mayLackWord = (id: string): boolean => isUuidOf(id, earlierVersionDigit)
+
+const isUuidOf = (id: string, version: number): boolean =>
   id.length === 36 &&
-  id.charCodeAt(versionPlace) === versionDigit &&
+  id.charCodeAt(versionPlace) === version &&
   id.charCodeAt(8) === 0x2d &&
   id.charCodeAt(13) === 0x2d &&
   id.charCodeAt(18) === 0x2d &&

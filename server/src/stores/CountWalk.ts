@@ -20,20 +20,23 @@ export class CountWalk {
   readonly #query: CountQuery
   readonly #canCount: boolean
   readonly #sliceRows: number
+  readonly #lanes: ReadonlyArray<ListLane>
   /** Lanes that are not counted yet, or only in part. */
   #waiting: Array<ListLane>
   #asked: ReadonlyArray<ListLane> = []
-  #isExact = false
+  #isExact: boolean
   #count = 0
   #examined = 0
   #isCapped = false
 
   constructor(query: CountQuery, canCount: boolean) {
     this.#query = query
-    // A sum over all lanes would not show which lanes the index of words lacks.
+    // If the index of words has nothing, the rows must be scanned.
     this.#canCount = canCount && !canBeUnindexed(query)
     this.#sliceRows = sliceRowsOf(query)
-    this.#waiting = this.#lanes()
+    this.#lanes = this.#lanesToCount()
+    this.#isExact = this.#lanes.every(({ isExact }) => isExact)
+    this.#waiting = [...this.#lanes]
   }
 
   step(): CountStep {
@@ -60,12 +63,14 @@ export class CountWalk {
       const [scan, heads = []] = [asked[index], pages[index]]
       if (scan === undefined) throw new Error("a lane was filled without a scan")
       lane.filled(heads, scan)
-      if (!lane.isExact) this.#isExact = false
       this.#countIn(lane, heads)
       if (!lane.isAtEnd) unfinished.push(lane)
     }
     this.#waiting.unshift(...unfinished)
     if (this.#isCapped) this.#waiting = []
+    if (this.#waiting.length > 0 || this.#examined > 0) return
+    this.#waiting = this.#lanes.filter((lane) => lane.leaveIndex())
+    if (this.#waiting.length > 0) this.#isExact = false
   }
 
   get result(): Counted {
@@ -86,12 +91,10 @@ export class CountWalk {
     }
   }
 
-  #lanes(): Array<ListLane> {
+  #lanesToCount(): ReadonlyArray<ListLane> {
     const isOne = namesOf(this.#query).length * statesOf(this.#query).length === 1
     const rows = isOne ? this.#sliceRows : firstRows
-    const lanes = lanesOf(this.#query, { isDescending: false, rows })
-    this.#isExact = lanes.every(({ isExact }) => isExact)
-    return lanes
+    return lanesOf(this.#query, { isDescending: false, rows })
   }
 
   get #mostExamined(): number {

@@ -8,10 +8,13 @@ export class LaneMerge {
   /** Lanes that must be filled before they have a row. */
   readonly #empty: Array<ListLane>
   #asked: ReadonlyArray<ListLane> = []
+  readonly #lanes: ReadonlyArray<ListLane>
+  #hasFound = false
   readonly #heap: LaneHeap
   #isExact: boolean
 
   constructor(lanes: ReadonlyArray<ListLane>, isDescending: boolean) {
+    this.#lanes = lanes
     this.#empty = [...lanes]
     this.#heap = new LaneHeap(isDescending)
     this.#isExact = lanes.every(({ isExact }) => isExact)
@@ -38,10 +41,15 @@ export class LaneMerge {
       const scan = asked[index]
       if (scan === undefined) throw new Error("a lane was filled without a scan")
       lane.filled(pages[index] ?? [], scan)
-      if (lane.head !== undefined) this.#heap.add(lane)
-      else if (!lane.isAtEnd) this.#empty.push(lane)
-      if (!lane.isExact) this.#isExact = false
+      if (lane.head !== undefined) {
+        this.#hasFound = true
+        this.#heap.add(lane)
+      } else if (!lane.isAtEnd) this.#empty.push(lane)
     }
+    if (this.mustScan || this.#hasFound) return
+    // The index of words has nothing for the query, in no lane. If rows may be missing there, the lanes begin again.
+    this.#empty.push(...this.#lanes.filter((lane) => lane.leaveIndex()))
+    if (this.mustScan) this.#isExact = false
   }
 
   /** The lane with the next row, and this row. `undefined` after the last row, or if a lane must be filled first. */

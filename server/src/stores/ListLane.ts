@@ -4,6 +4,7 @@
 // alone. A cursor is such a position. Each lane can begin after it, even the lane of a namespace that was created
 // meanwhile. So no row is shown twice or left out. Only the lives of one key have another order: by revision. Revisions
 // grow over all lives of a key, so the pending timer has the highest one.
+import { mayLackWord } from "../domain/words.ts"
 import type { Scan, ScannedHead, SortKey } from "../ports/ShardStorage.ts"
 import type { ListedState, ListFilter, ListScope } from "../ports/TimerStore.ts"
 import { isById, namesOf, orderOf, statesOf, wordOf } from "./ListOrder.ts"
@@ -28,9 +29,8 @@ export class ListLane implements LaneName {
   rows: number
   #isExact: boolean
   #scan: Scan
-  /** If the index of words has nothing for this lane, the lane goes on with the second scan. */
-  #unindexed: Unindexed | undefined
-  #isProbing = false
+  /** How the lane goes on if the index of words has nothing for the query. */
+  #unindexed: Scan | undefined
   #after: SortKey | undefined
   #buffer: ReadonlyArray<ScannedHead> = []
   #next = 0
@@ -44,16 +44,12 @@ export class ListLane implements LaneName {
     const toLane = from === undefined ? 0 : compareLanes(this, from)
     const isOwn = from !== undefined && toLane === 0
     if (isOwn) this.#after = from.place
-    const starting = (scan: Scan): Scan =>
-      from === undefined || isOwn ? scan : startingAt(scan, from.place, toLane)
-    // A lane continues along the order in which it began. A place in the index of words has three parts.
-    const scan = scanOf(query, this, walk, !isOwn || from.place.length === 3)
+    // A walk goes on along the order in which it began. A place in the index of words has three parts.
+    const scan = scanOf(query, this, walk, from === undefined || from.place.length === 3)
     this.#isExact = isExact(query, state, scan)
-    this.#scan = starting(scan)
-    if (!isOwn && scan.order === "word" && canBeUnindexed(query)) {
-      const without = starting(scanOf(query, this, walk, false))
-      this.#unindexed = { scan: without, ...(from === undefined ? {} : { probe: { ...scan, limit: 1 } }) }
-    }
+    this.#scan = from === undefined || isOwn ? scan : startingAt(scan, from.place, toLane)
+    if (from === undefined && scan.order === "word" && canBeUnindexed(query))
+      this.#unindexed = scanOf(query, this, walk, false)
   }
 
   /** Whether the scan finds only matches. */
@@ -67,7 +63,6 @@ export class ListLane implements LaneName {
   }
 
   scan(mostRows: number): Scan {
-    if (this.#isProbing && this.#unindexed?.probe !== undefined) return this.#unindexed.probe
     const after = this.#after === undefined ? {} : { exclusiveAfter: this.#after }
     return { ...this.#scan, ...after, limit: Math.min(this.rows, mostRows) }
   }
@@ -79,20 +74,6 @@ export class ListLane implements LaneName {
 
   /** Takes the rows that the scan has found. A lane without a next row that is not at its end must be filled again. */
   filled(heads: ReadonlyArray<ScannedHead>, asked: Scan): void {
-    const unindexed = this.#unindexed
-    if (unindexed !== undefined) {
-      if (heads.length === 0) {
-        // The rows in the index may all be on earlier pages. Only a lane without any such row goes on.
-        this.#isProbing = unindexed.probe !== undefined && !this.#isProbing
-        if (!this.#isProbing) this.#leaveIndex(unindexed.scan)
-        return
-      }
-      this.#unindexed = undefined
-      if (this.#isProbing) {
-        this.#isAtEnd = true
-        return
-      }
-    }
     this.#buffer = heads
     this.#next = 0
     this.#isAtEnd = heads.length < asked.limit
@@ -113,18 +94,15 @@ export class ListLane implements LaneName {
     return this.#isAtEnd
   }
 
-  #leaveIndex(scan: Scan): void {
+  /** Begins again without the index of words. `false` if that cannot find more. */
+  leaveIndex(): boolean {
+    if (this.#unindexed === undefined) return false
+    this.#scan = this.#unindexed
     this.#unindexed = undefined
-    this.#scan = scan
     this.#isExact = false
+    this.#isAtEnd = false
+    return true
   }
-}
-
-interface Unindexed {
-  /** Finds the rows without the index of words. */
-  readonly scan: Scan
-  /** Only on later pages: shows whether the index has any row of the lane, also on earlier pages. */
-  readonly probe?: Scan
 }
 
 export interface LaneWalk {
@@ -166,11 +144,14 @@ export const compareHeads = (a: ListLane, b: ListLane): number => {
 }
 
 /**
- * Whether matching rows may be missing from the index of words. Earlier releases had no index, but their rows may have
- * the requested correlation id. Rows with tags are always in the index, because tags came with it.
+ * Whether matching rows may be missing from the index of words. Rows with tags are always in the index, because tags
+ * came with it. If the index has rows for the query, in any lane, the walk takes only these.
  */
 export const canBeUnindexed = (query: ListFilter): boolean =>
-  query.tag === undefined && query.correlationId !== undefined && wordOf(query) !== undefined
+  query.tag === undefined &&
+  query.correlationId !== undefined &&
+  mayLackWord(query.correlationId) &&
+  wordOf(query) !== undefined
 
 const stateOrder: ReadonlyArray<ListedState> = ["pending", "delivered", "cancelled", "dead"]
 

@@ -4,8 +4,9 @@ import { Effect } from "effect"
 import { ShardStorage } from "../../src/ports/ShardStorage.ts"
 import { decidingStore } from "../../src/stores/DecidingStore.ts"
 import { MemoryStore } from "../../src/stores/memory/MemoryStore.ts"
+import { setOf } from "../../testkit/filteredRows.ts"
 import { owned } from "../../testkit/StoreFixture.ts"
-import { samplePut } from "../../testkit/timers.ts"
+import { sampleId, samplePut } from "../../testkit/timers.ts"
 import { turnsDuring } from "../../testkit/turnsDuring.ts"
 
 test("others run between two slices of a list, a count or a histogram", () =>
@@ -53,5 +54,47 @@ test("a page reads at most 64 rows at once, and few rows beyond its limit of byt
       const small = yield* counting.list({ ...query, namespace: "small" })
       expect([small.items.length, small.next]).toEqual([1_000, undefined])
       expect(Math.max(...looks)).toBe(64)
+    }).pipe(Effect.provide(MemoryStore.layer({ shards: 4 })), Effect.scoped),
+  ))
+
+test("a search by a word over many namespaces reads only rows that have the word", () =>
+  Effect.runPromise(
+    Effect.gen(function* () {
+      const { write } = yield* owned
+      const storage = yield* ShardStorage
+      let rows = 0
+      const counting = decidingStore({
+        ...storage,
+        scan: (scans) =>
+          Effect.map(storage.scan(scans), (pages) => {
+            for (const page of pages) rows += page.length
+            return pages
+          }),
+      })
+      const names = Array.from({ length: 300 }, (_, index) => `n${index}`)
+      const others = names.flatMap((namespace) => [samplePut({ namespace }), samplePut({ namespace })])
+      const words = { correlationId: sampleId(), tags: ["rare"] }
+      yield* write([
+        ...others,
+        samplePut({ namespace: "n7", ...words }),
+        samplePut({ namespace: "n299", ...words }),
+      ])
+      const scope = { namespace: setOf(...names), state: ["pending", "dead"] } as const
+      const page = { reversed: false, includePayload: false, limit: 10 }
+      // No row may lack a word for an id of another form, so a search that finds nothing reads nothing.
+      for (const [filter, found] of [
+        [{ tag: "rare" }, 2],
+        [{ correlationId: words.correlationId }, 2],
+        [{ tag: "none" }, 0],
+        [{ correlationId: "none" }, 0],
+      ] as const) {
+        rows = 0
+        const { items, next } = yield* counting.list({ ...scope, ...page, ...filter })
+        expect([filter, items.length, next, rows]).toEqual([filter, found, undefined, found])
+        expect(yield* counting.count({ ...scope, ...filter, limit: 10 })).toEqual({
+          count: found,
+          capped: false,
+        })
+      }
     }).pipe(Effect.provide(MemoryStore.layer({ shards: 4 })), Effect.scoped),
   ))

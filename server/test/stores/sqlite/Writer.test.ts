@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test"
 import { Effect, Fiber } from "effect"
 import type { Timer } from "../../../src/domain/Timer.ts"
 import { madeCorrelationId } from "../../../src/domain/words.ts"
+import { setOf } from "../../../testkit/filteredRows.ts"
 import { at, idsOf, owned, type Store, timerIn, walkList } from "../../../testkit/StoreFixture.ts"
 import { sqliteAt, type TemporaryFolder, temporaryFolder } from "../../../testkit/sqlite.ts"
 import {
@@ -91,12 +92,18 @@ describe("the SQLite writer", () => {
         Effect.gen(function* () {
           const { store, write } = yield* owned
           const other = yield* beside
+          // The program without the index made ids of this form.
+          const correlationId = sampleId()
           const timers = [1, 2, 3, 4].map((n) =>
-            sampleTimer({ correlationId: "order-1", fireAt: sampleNow + n }),
+            sampleTimer({
+              namespace: n % 2 === 0 ? "shop" : "crm",
+              correlationId,
+              fireAt: sampleNow + n,
+            }),
           )
           yield* write([...timers, sampleTimer()].map((timer) => putOf(timer)))
           other.run("DELETE FROM lookups")
-          const query = { namespace: "shop", state: "pending", correlationId: "order-1" } as const
+          const query = { namespace: setOf("shop", "crm"), state: "pending", correlationId } as const
           const pages = yield* walkList({ ...query, reversed: false, includePayload: false, limit: 3 })
           expect(idsOf(pages)).toEqual(timers.map(({ timerId }) => timerId))
           expect(yield* store.count({ ...query, limit: 9 })).toEqual({ count: 4, capped: false })
