@@ -32,7 +32,8 @@ export const useReachable = (): ReadonlyArray<string> | undefined => {
   return data?.namespaces ?? (error === null ? undefined : everyNamespace)
 }
 
-const covers = (rule: string, namespace: string): boolean =>
+/** Whether the namespace is the one of the rule, or begins like one that ends with `*`. */
+export const covers = (rule: string, namespace: string): boolean =>
   rule === "*" || rule === namespace || (rule.endsWith("*") && namespace.startsWith(rule.slice(0, -1)))
 
 /** Whether the reader may do this, in this namespace if one is given. Until it is known, nothing is allowed. */

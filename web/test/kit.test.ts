@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test"
 import { timerEventTypes } from "@punctual/api/TimerEvents"
 import { errorClasses, finishReasons, listStates } from "@punctual/api/TimerFilter"
 import { momentsOf, placesOf } from "../console/timer/moments.ts"
+import { summaryOf } from "../console/timer/summary.ts"
 import { timerEvents } from "../console/timerEvents.ts"
 import { parseSearch, requestOf, searchText, withWord } from "../console/timers/search.ts"
 import { hostIn, searchHints, searchProblems } from "../console/timers/searchHelp.ts"
@@ -275,6 +276,14 @@ describe("the moments of a life", () => {
       40,
       41,
     ])
+  })
+
+  test("number the attempt that runs after those that ended, as the summary does", () => {
+    const { fireAt: _, attemptLog: __, ...rest } = timer
+    const attemptStartedAt = "2026-11-17T10:01:00.000Z"
+    const first = { ...rest, state: "inFlight", attempts: 0, attemptStartedAt } as const
+    expect(momentsOf(first).at(-1)).toMatchObject({ kind: "running", number: 1 })
+    expect(summaryOf(first, Date.parse(attemptStartedAt)).text).toMatch(/^Attempt 1 began/)
   })
 
   test("have places from 0 to 1 that keep their order", () => {

@@ -1,4 +1,5 @@
 // Whether open pages of the console make timers late. The same timers fire with readers and without, in turns.
+import { availableParallelism } from "node:os"
 import { chromiumBinary } from "@punctual/server/testkit/ChromiumBinary"
 import { fillWithinMs } from "../amongMany.ts"
 import { type Benchmark, count, figure, medianOf, type Row, told, type Verdict } from "../Benchmark.ts"
@@ -22,6 +23,8 @@ const quickTerms: ConsoleTerms = {
 }
 const apiReaders = 20
 const pages = 2
+/** As many as this machine has cores. */
+const busyLoops = availableParallelism()
 
 export const Console: Benchmark = {
   id: "Console",
@@ -29,10 +32,11 @@ export const Console: Benchmark = {
   note: [
     "Each turn has a new service with 10,000 pending timers. The timers are created one second before they are due, for",
     "an endpoint that answers at once. 20 readers are clients of the API that do what an open page Timers does: they",
-    "read the stream of events, list the first 100 rows again at most every 2 s, count 96 parts of a day every 10 s, and",
+    "read the stream of events, list the first 50 rows again at most every 2 s, count 96 parts of a day every 10 s, and",
     "ask for the state of the service every 5 s. Two readers are real pages in Chromium. The pages are open before the",
     "first timer fires. All processes share the cores of this machine. In production readers use machines of their own,",
-    "so all readers run with the lowest priority (nice 19).",
+    "so all readers run with the lowest priority (nice 19). The third side shows what this still costs: it has no reader,",
+    "and on each core a process of this priority that only computes.",
   ].join("\n"),
   uses: [],
   hasPeers: false,
@@ -41,7 +45,8 @@ export const Console: Benchmark = {
     const readers = readersHere(progress)
     const without = new Side("no reader", terms)
     const watched = new Side(readersName(readers), { ...terms, readers })
-    const sides = [without, watched]
+    const busy = new Side("no reader, all cores busy", { ...terms, busyLoops })
+    const sides = [without, watched, busy]
     const { rows, of } = await compareLateness(
       sides,
       { rounds, pending: terms.pending, fillWithinMs },
@@ -53,6 +58,7 @@ export const Console: Benchmark = {
       verdicts: [
         told("p50 with readers, of without", late.p50 / lateWithout.p50),
         hardlyMore("p99 with readers, of without", late.p99, lateWithout.p99),
+        told("p99 with all cores busy and no reader, of without", of(busy.name).p99 / lateWithout.p99),
         ...sides.flatMap((side) => side.lossVerdicts),
       ],
     }

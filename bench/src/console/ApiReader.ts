@@ -14,6 +14,7 @@ export interface ApiReaderOptions {
 }
 
 const rows = 100
+const headRows = 50
 const rowsEveryMs = 2_000
 const buckets = 96
 const stripEveryMs = 10_000
@@ -95,7 +96,7 @@ export class ApiReader implements Disposable {
   #begin(): void {
     this.#call("keys/self", {})
     this.#call("service/get", {})
-    this.#askRows()
+    this.#askRows(rows)
     this.#call("timers/count", search)
     this.#askStrip()
   }
@@ -107,14 +108,14 @@ export class ApiReader implements Disposable {
     const dueMs = this.#rowsAtMs + rowsEveryMs
     this.#timers.set(
       "rows",
-      setTimeout(() => this.#askRows(), Math.max(0, dueMs - Date.now())),
+      setTimeout(() => this.#askRows(headRows), Math.max(0, dueMs - Date.now())),
     )
   }
 
-  #askRows(): void {
+  #askRows(limit: number): void {
     this.#timers.delete("rows")
     this.#rowsAtMs = Date.now()
-    this.#call("timers/list", { ...search, limit: rows })
+    this.#call("timers/list", { ...search, limit })
   }
 
   #askStrip(): void {

@@ -16,6 +16,8 @@ export interface ConsoleTerms {
   /** How long all pages are open before the first timer is created. */
   readonly openForMs: number
   readonly readers?: Omit<ReaderTerms, "url">
+  /** How many processes of the lowest priority only compute. */
+  readonly busyLoops?: number
 }
 
 export interface ConsoleTurn extends GoodResult {
@@ -27,8 +29,9 @@ export interface ConsoleTurn extends GoodResult {
 }
 
 const script = new URL("./readers.ts", import.meta.url)
-/** How long the process of the readers may live besides the measured time. */
-const readerSpareSeconds = 120
+const busyScript = new URL("./busyLoops.ts", import.meta.url)
+/** How long such a process may live besides the measured time. */
+const spareSeconds = 120
 /** With the lowest priority, Chromium may take long. */
 const pagesOpenWithinMs = 60_000
 /** Nothing listens there, and no timer is due before the end. */
@@ -45,6 +48,9 @@ export const consoleRun = async (terms: ConsoleTerms): Promise<ConsoleTurn> => {
     payload: samplePayload,
   }))
   const readers = await openReaders(stack, service, terms)
+  for (let loop = 0; loop < (terms.busyLoops ?? 0); loop++) {
+    stack.use(await LowPriorityProcess.prepare(busyScript, {}, { seconds: lifeSeconds(terms) })).go()
+  }
   const cpuBefore = await service.cpuMicros()
   const startedAt = performance.now()
   const result = await new GoodNamespace(service.url, receiver).run(terms.good)
@@ -57,11 +63,12 @@ export const consoleRun = async (terms: ConsoleTerms): Promise<ConsoleTurn> => {
 const openReaders = async (
   stack: AsyncDisposableStack,
   service: Service,
-  { readers, openForMs, good }: ConsoleTerms,
+  consoleTerms: ConsoleTerms,
 ): Promise<LowPriorityProcess | undefined> => {
+  const { readers, openForMs } = consoleTerms
   if (readers === undefined) return undefined
   const terms: ReaderTerms = { ...readers, url: service.url }
-  const seconds = good.warmUpSeconds + good.seconds + good.graceMs / 1_000 + readerSpareSeconds
+  const seconds = lifeSeconds(consoleTerms)
   const started = stack.use(await LowPriorityProcess.prepare(script, terms, { seconds }))
   started.go()
   await eventually(
@@ -72,6 +79,9 @@ const openReaders = async (
   await Bun.sleep(openForMs)
   return started
 }
+
+const lifeSeconds = ({ good }: ConsoleTerms): number =>
+  good.warmUpSeconds + good.seconds + good.graceMs / 1_000 + spareSeconds
 
 const openStreams = async (service: Service): Promise<number> =>
   Number(/^timer_event_readers (\d+)$/m.exec(await service.metrics())?.[1] ?? Number.NaN)

@@ -6,15 +6,16 @@ import { changeParameters } from "../../kit/places.ts"
 import { Loading, Screen } from "../../kit/Screen.tsx"
 import { Switch } from "../../kit/Switch.tsx"
 import { numberText } from "../bulk/bulkJob.ts"
+import { FreshButton } from "../FreshButton.tsx"
 import { ListProblem } from "../timers/ListProblem.tsx"
 import { searchText, type Word, withWord } from "../timers/search.ts"
 import { searchHints } from "../timers/searchHelp.ts"
 import type { CountAnswer } from "../timers/useTimerCount.ts"
+import { headRows } from "../timers/useTimerPages.ts"
 import { DeadGroups } from "./DeadGroups.tsx"
 import type { RowTools } from "./DeadRow.tsx"
 import { DeadRows } from "./DeadRows.tsx"
 import type { DisposeDeed } from "./dispose.ts"
-import { FreshButton } from "./FreshButton.tsx"
 import { type DeadGroup, groupsOf } from "./groups.ts"
 import type { useDeadLetters } from "./useDeadLetters.ts"
 
@@ -53,14 +54,24 @@ export const DeadList = (props: DeadListProps) => {
   if (timers.length === 0 && !dead.isCut) {
     return (
       <>
-        <FreshButton added={fresh.added} noun="new dead letter" onShow={() => void dead.refresh()} />
+        <FreshButton
+          added={fresh.added}
+          most={headRows}
+          noun="new dead letter"
+          onShow={() => void dead.refresh()}
+        />
         <NoDeadLetters isFiltered={isFiltered} examined={examined} words={words} />
       </>
     )
   }
   return (
     <>
-      <FreshButton added={fresh.added} noun="new dead letter" onShow={() => void dead.refresh()} />
+      <FreshButton
+        added={fresh.added}
+        most={headRows}
+        noun="new dead letter"
+        onShow={() => void dead.refresh()}
+      />
       <ListHead {...props} causes={groups.length} />
       {view === "rows" ? (
         <DeadRows timers={timers} tools={tools} />

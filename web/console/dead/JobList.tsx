@@ -8,10 +8,10 @@ import { JobProgress, JobState } from "../bulk/JobProgress.tsx"
 import { useAbort } from "../bulk/useBulkJob.ts"
 import { useMayAct } from "../bulk/useMayAct.ts"
 import { hasReplayed, useFate } from "../bulk/useReplayed.ts"
+import { FreshButton } from "../FreshButton.tsx"
 import { hrefOf } from "../location.ts"
-import { FreshButton } from "./FreshButton.tsx"
 import { JobProblem } from "./JobProblem.tsx"
-import { useJobPages } from "./useJobPages.ts"
+import { jobsPerPage, useJobPages } from "./useJobPages.ts"
 
 /** All jobs that the reader may see, newest first. */
 export const JobList = () => (
@@ -36,7 +36,7 @@ const Jobs = () => {
   }
   return (
     <>
-      <FreshButton added={added} noun="new job" onShow={() => void refresh()} />
+      <FreshButton added={added} most={jobsPerPage} noun="new job" onShow={() => void refresh()} />
       {jobs.length === 0 && !list.hasNextPage ? <NoJobs /> : <JobTable jobs={jobs} />}
       {list.hasNextPage && (
         <footer className="list-end muted">

@@ -4,7 +4,7 @@ import { useLiveInterval } from "../../kit/live.ts"
 import { call } from "../../kit/serviceCall.ts"
 import type { BulkPage } from "../bulk/bulkJob.ts"
 
-const jobsPerPage = 50
+export const jobsPerPage = 50
 const followMs = 2_000
 
 const page = (cursor: string, signal: AbortSignal): Promise<BulkPage> =>

@@ -33,7 +33,7 @@ export const momentsOf = (timer: Timer): ReadonlyArray<LifeMoment> => {
     })),
   ]
   if (timer.state === "inFlight" && timer.attemptStartedAt !== undefined) {
-    moments.push({ kind: "running", atMs: at(timer.attemptStartedAt), number: timer.attempts })
+    moments.push({ kind: "running", atMs: at(timer.attemptStartedAt), number: timer.attempts + 1 })
   }
   if (timer.state === "pending" && timer.attempts > 0 && timer.fireAt !== undefined) {
     moments.push({ kind: "next", atMs: at(timer.fireAt), number: timer.attempts + 1 })

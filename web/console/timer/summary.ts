@@ -52,8 +52,8 @@ export const summaryOf = (timer: Timer, nowMs: number, isPaused = false): Summar
         title: "An attempt is running",
         text:
           timer.attemptStartedAt === undefined
-            ? `Attempt ${timer.attempts} is running.`
-            : `Attempt ${timer.attempts} began ${relativeText(Date.parse(timer.attemptStartedAt), nowMs)}.`,
+            ? `Attempt ${timer.attempts + 1} is running.`
+            : `Attempt ${timer.attempts + 1} began ${relativeText(Date.parse(timer.attemptStartedAt), nowMs)}.`,
       }
     case "delivered":
       return {

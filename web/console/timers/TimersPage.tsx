@@ -5,6 +5,7 @@ import { changeParameters } from "../../kit/places.ts"
 import { Loading, Screen } from "../../kit/Screen.tsx"
 import { useMay, useReachable } from "../../kit/self.ts"
 import { CancelAll } from "../bulk/CancelAll.tsx"
+import { FreshButton } from "../FreshButton.tsx"
 import { hrefOf, usePlace } from "../location.ts"
 import { DueStrip } from "./DueStrip.tsx"
 import { ExportMenu } from "./ExportMenu.tsx"
@@ -25,7 +26,7 @@ import "./timers.css"
 import { countText } from "../../kit/countText.ts"
 import { TimerRows } from "./TimerRows.tsx"
 import { useTimerCount } from "./useTimerCount.ts"
-import { rowsMax, useTimerPages } from "./useTimerPages.ts"
+import { headRows, rowsMax, useTimerPages } from "./useTimerPages.ts"
 import { stateWords } from "./words.ts"
 
 export const TimersPage = () => {
@@ -133,11 +134,7 @@ const TimerList = ({ request, words, isFiltered, onClear }: TimerListProps) => {
   }
   return (
     <>
-      {fresh.added > 0 && (
-        <button type="button" className="fresh" onClick={() => void refresh()}>
-          {fresh.added === 1 ? "1 new timer" : `${fresh.added}${fresh.added >= 100 ? "+" : ""} new timers`}
-        </button>
-      )}
+      <FreshButton added={fresh.added} most={headRows} noun="new timer" onShow={() => void refresh()} />
       <TimerRows
         isOld={list.isPlaceholderData}
         timers={timers}

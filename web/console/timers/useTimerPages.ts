@@ -1,12 +1,15 @@
 /** The pages of a list of timers, as far as the reader has scrolled. Rows never wait for counts. */
 import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query"
 import { useEffect, useMemo } from "react"
+import { covers } from "../../kit/self.ts"
 import { call } from "../../kit/serviceCall.ts"
 import { useEventInterval, useWhenEvents } from "../../kit/useEvents.ts"
 import type { Timer, TimerPage } from "../api.ts"
 import type { SearchRequest } from "./search.ts"
 
 const rowsPerPage = 100
+/** A busy service makes every open page ask for the head again and again, so it is shorter than a page. */
+export const headRows = 50
 const headEveryMs = 2_000
 
 /** More rows would only cost memory. The reader should narrow the search. */
@@ -46,13 +49,15 @@ export const useTimerPages = (
   const live = useEventInterval()
   const head = useQuery({
     queryKey: ["timers-head", request],
-    queryFn: ({ signal }) => call<TimerPage>("timers/list", { ...request, limit: rowsPerPage }, signal),
+    queryFn: ({ signal }) => call<TimerPage>("timers/list", { ...request, limit: headRows }, signal),
     enabled: isEnabled && list.data !== undefined && live !== false,
     refetchInterval: live,
   })
   // A page of rows shows at most this often what has changed.
   useWhenEvents(
-    ({ events, hasMore }) => hasMore || events.length > 0,
+    ({ events, hasMore }) =>
+      hasMore ||
+      events.some((event) => request.namespaces.some((rule) => covers(rule, `${event["namespace"]}`))),
     () => void (isEnabled && head.refetch()),
     headEveryMs,
   )
@@ -96,7 +101,7 @@ const useFreshRows = (timers: ReadonlyArray<Timer>, head: ReadonlyArray<Timer> |
     const shown = new Set(timers.map(rowKey))
     const changed = new Map(head.map((timer) => [rowKey(timer), timer]))
     // The head covers the list up to its own last row. What it should cover and does not have is gone.
-    const last = head.length < rowsPerPage ? undefined : head.at(-1)
+    const last = head.length < headRows ? undefined : head.at(-1)
     const lastAt = last === undefined ? -1 : timers.findIndex((timer) => rowKey(timer) === rowKey(last))
     const covered = new Set(timers.slice(0, last === undefined ? timers.length : lastAt + 1).map(rowKey))
     return {

@@ -60,7 +60,7 @@ const summary = ({ nodes, shards, clockOffsetMs }: ClusterAnswer): string => {
   const free = shards.filter(({ owner }) => owner === undefined).length
   const lag = Math.max(0, ...shards.map(({ lagMs }) => lagMs ?? 0))
   const clock = clockOffsetMs === undefined ? "" : ` ${clockSentence(clockOffsetMs)}`
-  return `${countOf(nodes.length, "node")}, ${silent} silent. ${countOf(shards.length, "shard")}, ${free} free. Greatest lag ${spanShown(lag)}.${clock}`
+  return `${countOf(nodes.length, "node")}, ${silent} silent. ${countOf(shards.length, "shard")}, ${free} free. Longest overdue ${spanShown(lag)}.${clock}`
 }
 
 const clockSentence = (offsetMs: number): string =>

@@ -35,7 +35,7 @@ describe("cluster", () => {
       ["2", "-", "5", "not known"],
       [""],
       [
-        "3 nodes, 1 silent. 3 shards, 1 free. Greatest lag 40 ms. The clock of the node asked is 620 ms behind the clock of the database.",
+        "3 nodes, 1 silent. 3 shards, 1 free. Longest overdue 40 ms. The clock of the node asked is 620 ms behind the clock of the database.",
       ],
     ])
   })
