@@ -67,7 +67,9 @@ export const TimerSchema = Schema.Struct({
   attemptStartedAt: Schema.optionalKey(
     Instant.pipe(described("While the timer is in flight: when the running attempt started.")),
   ),
-  attempts: Count.annotate({ description: "How many attempts have ended since the timer was armed. One that runs now does not count." }),
+  attempts: Count.annotate({
+    description: "How many attempts have ended since the timer was armed. One that runs now does not count.",
+  }),
   lastAttempt: Schema.optionalKey(Attempt),
   attemptLog: Schema.optionalKey(
     Schema.Array(Attempt).annotate({

@@ -1,5 +1,7 @@
 /** One job: what it was asked, by whom and why, and what it has done. */
+
 import { CopyButton } from "../../kit/CopyButton.tsx"
+import { Crumbs } from "../../kit/Crumbs.tsx"
 import { Link } from "../../kit/Link.tsx"
 import { Moment } from "../../kit/Moment.tsx"
 import { Loading } from "../../kit/Screen.tsx"
@@ -19,12 +21,15 @@ export const JobDetails = ({ jobId }: { readonly jobId: string }) => {
   const job = data?.job
   return (
     <>
+      <Crumbs
+        above={[
+          { name: "Dead letters", href: hrefOf("dead-letters") },
+          { name: "Bulk jobs", href: hrefOf("jobs") },
+        ]}
+      />
       <header className="page-head">
         <h1>{job === undefined ? "Bulk job" : `${deeds[job.do].verb} ${deeds[job.do].noun(2)}`}</h1>
         {job !== undefined && <AbortButton job={job} />}
-        <Link className="button" href={hrefOf("jobs")}>
-          All bulk jobs
-        </Link>
       </header>
       <section className="card" aria-label="Bulk job">
         {job !== undefined ? (

@@ -1,4 +1,5 @@
 import { Button } from "../../kit/Button.tsx"
+import { Crumbs } from "../../kit/Crumbs.tsx"
 import { Link } from "../../kit/Link.tsx"
 import { Moment } from "../../kit/Moment.tsx"
 import { Loading, Screen } from "../../kit/Screen.tsx"
@@ -16,11 +17,9 @@ import { jobsPerPage, useJobPages } from "./useJobPages.ts"
 /** All jobs that the reader may see, newest first. */
 export const JobList = () => (
   <>
+    <Crumbs above={[{ name: "Dead letters", href: hrefOf("dead-letters") }]} />
     <header className="page-head">
       <h1>Bulk jobs</h1>
-      <Link className="button" href={hrefOf("dead-letters")}>
-        Dead letters
-      </Link>
     </header>
     <section className="card dead-card" aria-label="Bulk jobs">
       <Jobs />

@@ -1,7 +1,9 @@
 /** One namespace: how full it is, its settings, its secrets, and whether it fires. */
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
+import { Badge } from "../../kit/Badge.tsx"
 import { Button } from "../../kit/Button.tsx"
+import { Crumbs } from "../../kit/Crumbs.tsx"
 import { countText } from "../../kit/countText.ts"
 import { Link } from "../../kit/Link.tsx"
 import { useLiveInterval } from "../../kit/live.ts"
@@ -66,14 +68,10 @@ const NamespaceShown = ({ view, error }: NamespaceShownProps) => {
   const [isPausing, setPausing] = useState(false)
   return (
     <>
+      <Crumbs above={[{ name: "Namespaces", href: hrefOf("namespaces") }]} />
       <header className="page-head">
-        <h1>
-          <Link className="crumb" href={hrefOf("namespaces")}>
-            Namespaces
-          </Link>
-          {view.namespace}
-        </h1>
-        <FiringBadge view={view} />
+        <h1>{view.namespace}</h1>
+        {view.paused ? <FiringBadge view={view} /> : <Badge tone="good">timers fire</Badge>}
         {may("namespaces.write", view.namespace) && (
           <Button icon={view.paused ? "play" : "pause"} onClick={() => setPausing(true)}>
             {view.paused ? "Resume …" : "Pause …"}

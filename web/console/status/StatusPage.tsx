@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query"
 import { type ReactNode, useState } from "react"
 import { Badge } from "../../kit/Badge.tsx"
 import { Button } from "../../kit/Button.tsx"
+import { classes } from "../../kit/classes.ts"
 import { countText } from "../../kit/countText.ts"
 import { Link } from "../../kit/Link.tsx"
 import { useLiveInterval } from "../../kit/live.ts"
@@ -152,7 +153,7 @@ const PausedTile = () => {
   return (
     <Tile
       name="Paused namespaces"
-      isBad={paused.length > 0}
+      isWarning={paused.length > 0}
       value={String(paused.length)}
       note={
         <>
@@ -169,13 +170,14 @@ interface TileProps {
   readonly name: string
   readonly value: string
   readonly note?: ReactNode
-  readonly isBad: boolean
+  readonly isBad?: boolean
+  readonly isWarning?: boolean
 }
 
-const Tile = ({ name, value, note, isBad }: TileProps) => (
+const Tile = ({ name, value, note, isBad = false, isWarning = false }: TileProps) => (
   <div className="card tile">
     <dt>{name}</dt>
-    <dd className={isBad ? "tile-value tile-bad" : "tile-value"}>{value}</dd>
+    <dd className={classes("tile-value", isBad && "tile-bad", isWarning && "tile-warning")}>{value}</dd>
     {note !== undefined && note !== false && <dd className="tile-note">{note}</dd>}
   </div>
 )

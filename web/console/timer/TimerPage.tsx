@@ -1,8 +1,8 @@
 /** One timer: what is the matter with it, what happened when, what it carries, and what can be done with it. */
 import { useQuery } from "@tanstack/react-query"
-import { Badge } from "../../kit/Badge.tsx"
 import { Button } from "../../kit/Button.tsx"
 import { CopyButton } from "../../kit/CopyButton.tsx"
+import { Crumbs } from "../../kit/Crumbs.tsx"
 import { classes } from "../../kit/classes.ts"
 import { JsonView } from "../../kit/JsonView.tsx"
 import { Link } from "../../kit/Link.tsx"
@@ -93,11 +93,12 @@ const TimerView = ({ found, staleBecause, onChange }: TimerViewProps) => {
   const isPaused = usePausedAmong([timer.namespace]).length > 0
   return (
     <>
-      <nav className="crumbs" aria-label="Path">
-        <Link href={hrefOf("timers")}>Timers</Link>
-        <span className="muted">/</span>
-        <Link href={hrefOf("timers", { q: `namespace:${timer.namespace}` })}>{timer.namespace}</Link>
-      </nav>
+      <Crumbs
+        above={[
+          { name: "Timers", href: hrefOf("timers") },
+          { name: timer.namespace, href: hrefOf("timers", { q: `namespace:${timer.namespace}` }) },
+        ]}
+      />
       <header className="page-head">
         <h1>{timer.timerId}</h1>
         <StateBadge timer={timer} isPaused={isPaused} />
@@ -226,7 +227,7 @@ const Details = ({ timer }: { readonly timer: Timer }) => (
                 key={tag}
                 href={hrefOf("timers", { q: `namespace:${timer.namespace} tag:${JSON.stringify(tag)}` })}
               >
-                <Badge tone="accent">{tag}</Badge>
+                <span className="tag">{tag}</span>
               </Link>
             ))}
           </dd>
