@@ -115,8 +115,8 @@ export const useWhenEvents = (
   act: () => void,
   everyMs: number,
 ): void => {
-  const current = useRef({ concerns, act })
-  current.current = { concerns, act }
+  const current = useRef({ concerns, act, everyMs })
+  current.current = { concerns, act, everyMs }
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
     let lastMs = 0
@@ -130,7 +130,7 @@ export const useWhenEvents = (
           lastMs = Date.now()
           current.current.act()
         },
-        Math.max(0, lastMs + everyMs - Date.now()),
+        Math.max(0, lastMs + current.current.everyMs - Date.now()),
       )
     }
     listeners.add(listener)
@@ -138,5 +138,5 @@ export const useWhenEvents = (
       listeners.delete(listener)
       clearTimeout(timer)
     }
-  }, [everyMs])
+  }, [])
 }

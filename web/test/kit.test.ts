@@ -5,6 +5,7 @@ import { errorClasses, finishReasons, listStates } from "@punctual/api/TimerFilt
 import { momentsOf, placesOf } from "../console/timer/moments.ts"
 import { summaryOf } from "../console/timer/summary.ts"
 import { timerEvents } from "../console/timerEvents.ts"
+import { headEveryMsAfter } from "../console/timers/headEveryMs.ts"
 import { parseSearch, requestOf, searchText, withWord } from "../console/timers/search.ts"
 import { hostIn, searchHints, searchProblems } from "../console/timers/searchHelp.ts"
 import { selectionOf, spanOf } from "../console/timers/stripSpan.ts"
@@ -238,6 +239,10 @@ describe("tables", () => {
       `'=1+1,'+1,'-1,'@x,ok,"a""b","a,b",,-5\r\n`,
     )
   })
+})
+
+test("a page asks for new rows less often if the service takes longer to answer", () => {
+  expect([1, 200, 500, 60_000].map(headEveryMsAfter)).toEqual([2_000, 2_000, 5_000, 10_000])
 })
 
 describe("the moments of a life", () => {

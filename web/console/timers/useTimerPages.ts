@@ -1,16 +1,16 @@
 /** The pages of a list of timers, as far as the reader has scrolled. Rows never wait for counts. */
 import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query"
-import { useEffect, useMemo } from "react"
+import { useEffect, useMemo, useState } from "react"
 import { covers } from "../../kit/self.ts"
 import { call } from "../../kit/serviceCall.ts"
 import { useEventInterval, useWhenEvents } from "../../kit/useEvents.ts"
 import type { Timer, TimerPage } from "../api.ts"
+import { headEveryMs, headEveryMsAfter } from "./headEveryMs.ts"
 import type { SearchRequest } from "./search.ts"
 
 const rowsPerPage = 100
 /** A busy service makes every open page ask for the head again and again, so it is shorter than a page. */
 export const headRows = 50
-const headEveryMs = 2_000
 
 /** More rows would only cost memory. The reader should narrow the search. */
 export const rowsMax = 20_000
@@ -47,9 +47,15 @@ export const useTimerPages = (
     staleTime: Number.POSITIVE_INFINITY,
   })
   const live = useEventInterval()
+  const [everyMs, setEveryMs] = useState<number>(headEveryMs.least)
   const head = useQuery({
     queryKey: ["timers-head", request],
-    queryFn: ({ signal }) => call<TimerPage>("timers/list", { ...request, limit: headRows }, signal),
+    queryFn: async ({ signal }) => {
+      const beganMs = performance.now()
+      const page = await call<TimerPage>("timers/list", { ...request, limit: headRows }, signal)
+      setEveryMs(headEveryMsAfter(performance.now() - beganMs))
+      return page
+    },
     enabled: isEnabled && list.data !== undefined && live !== false,
     refetchInterval: live,
   })
@@ -59,7 +65,7 @@ export const useTimerPages = (
       hasMore ||
       events.some((event) => request.namespaces.some((rule) => covers(rule, `${event["namespace"]}`))),
     () => void (isEnabled && head.refetch()),
-    headEveryMs,
+    everyMs,
   )
   const timers = useMemo(() => list.data?.pages.flatMap((page) => page.timers) ?? [], [list.data])
   const examined = list.data?.pages.reduce((sum, page) => sum + (page.examined ?? 0), 0) ?? 0
