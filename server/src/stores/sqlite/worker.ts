@@ -8,6 +8,7 @@ import { describe, explain, isFatal, refusal } from "./failures.ts"
 import { Keeper, type KeeperCalls } from "./Keeper.ts"
 import { Leases } from "./Leases.ts"
 import { Lookup } from "./Lookup.ts"
+import { lowerOwnPriority } from "./lowerOwnPriority.ts"
 import { readNames } from "./namespaceNames.ts"
 import { DisplacedFiles, OpenedFiles } from "./OpenedFiles.ts"
 import { OpenFailure } from "./OpenFailure.ts"
@@ -100,6 +101,7 @@ const serveWriter = (): Served => {
 }
 
 const serveReader = (): Served => {
+  lowerOwnPriority()
   const database = openForReading(options)
   const reader = new Reader(database, new Lookup(database))
   const documents = new DocumentTable(database)
