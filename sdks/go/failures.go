@@ -1,0 +1,160 @@
+package punctual
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What a failed try means: which error it is, and whether the service may have carried out the request.
+
+// errTryTimeout is the cause of a try's context that took too long.
+var errTryTimeout = errors.New("the time limit of the try")
+
+// tookTooLong is the error of a try without a complete answer in time.
+func tookTooLong(place string, limit time.Duration) *Error {
+	return &Error{
+		Code:      CodeTimeout,
+		Family:    ErrConnection,
+		Written:   WrittenUnknown,
+		Retryable: true,
+		Message:   fmt.Sprintf("%s did not answer within %s", place, limit.Round(time.Millisecond)),
+		Err:       context.DeadlineExceeded,
+	}
+}
+
+// endedByCaller is the error of a call whose context ended.
+func endedByCaller(place string, cause error) *Error {
+	if errors.Is(cause, context.DeadlineExceeded) {
+		failure := tookTooLong(place, 0)
+		failure.Message = place + " did not answer before the deadline of the context"
+		return failure
+	}
+	return &Error{
+		Code:    CodeAborted,
+		Family:  ErrConnection,
+		Written: WrittenUnknown,
+		Message: "the context of the caller ended the call",
+		Err:     cause,
+	}
+}
+
+// noAnswer is the error of a try that broke. Before there is a connection, nothing is sent.
+func noAnswer(place string, err error) *Error {
+	var inURL *url.Error
+	if errors.As(err, &inURL) {
+		err = inURL.Err
+	}
+	failure := &Error{Family: ErrConnection, Retryable: true, Err: err}
+	var operation *net.OpError
+	if errors.As(err, &operation) && operation.Op == "dial" {
+		failure.Code = CodeConnectionRefused
+		failure.Written = WrittenNo
+		failure.Message = fmt.Sprintf("there is no connection to %s (%v)", place, err)
+	} else {
+		failure.Code = CodeConnectionLost
+		failure.Written = WrittenUnknown
+		failure.Message = fmt.Sprintf("the connection to %s was lost (%v)", place, err)
+	}
+	return failure
+}
+
+// badAnswer is the error of an answer that is no success.
+func badAnswer(place string, status int, header http.Header, text []byte) *Error {
+	failure := &Error{Status: status, RequestID: header.Get("X-Request-Id"), Written: WrittenNo}
+	problem := problemIn(text)
+	if problem == nil {
+		failure.Code = CodeUnreadableAnswer
+		failure.Family = ErrConnection
+		failure.Message = fmt.Sprintf("%s answered %d, and not in the words of Punctual: check the URL", place, status)
+		// These three are the answers of gateways that cannot reach their service.
+		failure.Retryable = status == 502 || status == 503 || status == 504
+		if status < 400 || status >= 500 {
+			failure.Written = WrittenUnknown
+		}
+		return failure
+	}
+	failure.Code = problem.Code
+	failure.Family = familyOf(status)
+	failure.Problem = problem
+	failure.Message = fmt.Sprintf("%s: %s", problem.Code, detailOf(problem))
+	failure.Retryable = status == 408 || status == 429 || status == 503
+	failure.RetryAfter = retryAfterOf(problem, header)
+	switch {
+	case problem.Written != "":
+		failure.Written = problem.Written
+	case status == 500:
+		failure.Written = WrittenUnknown
+	}
+	return failure
+}
+
+func familyOf(status int) Family {
+	switch {
+	case status == 401 || status == 403:
+		return ErrAccess
+	case status == 404:
+		return ErrNotFound
+	case status == 409:
+		return ErrConflict
+	case status == 429:
+		return ErrQuota
+	case status >= 500:
+		return ErrUnavailable
+	default:
+		return ErrInvalidRequest
+	}
+}
+
+func problemIn(text []byte) *Problem {
+	var problem Problem
+	if json.Unmarshal(text, &problem) != nil || problem.Code == "" {
+		return nil
+	}
+	return &problem
+}
+
+func detailOf(problem *Problem) string {
+	if len(problem.Errors) == 0 {
+		return problem.Detail
+	}
+	fields := make([]string, len(problem.Errors))
+	for i, wrong := range problem.Errors {
+		name := strings.ReplaceAll(strings.TrimPrefix(wrong.Pointer, "/"), "/", ".")
+		fields[i] = strings.TrimSpace(name + " " + wrong.Detail)
+	}
+	return strings.Join(fields, "; ")
+}
+
+func retryAfterOf(problem *Problem, header http.Header) time.Duration {
+	seconds := problem.RetryAfterSeconds
+	if seconds == 0 {
+		seconds, _ = strconv.Atoi(header.Get("Retry-After"))
+	}
+	if seconds < 0 {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// mayRepeat says whether another try is harmless and may help.
+func mayRepeat(failure *Error, class repeatClass) bool {
+	return failure.Retryable && (failure.Written == WrittenNo || class != repeatNever)
+}
+
+// withWritten is the error for the caller, after all tries: a read writes nothing, and an earlier try may have written.
+func withWritten(failure *Error, written Written) *Error {
+	if failure.Written == written {
+		return failure
+	}
+	changed := *failure
+	changed.Written = written
+	return &changed
+}

@@ -1,0 +1,3 @@
+module punctual.dev/client
+
+go 1.23
