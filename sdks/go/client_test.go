@@ -234,6 +234,10 @@ func TestRequestsThatCannotBeMeantAreRefused(t *testing.T) {
 			_, err := timers.Create(ctx, CreateTimer{TimerID: "a", ExecuteAt: at, Target: &Target{Type: TargetWebhook, Timeout: -1e9}})
 			return err
 		},
+		"expireAfter": func() error {
+			_, err := timers.Create(ctx, CreateTimer{TimerID: "a", ExecuteAt: at, ExpireAfter: 4000 * Day})
+			return err
+		},
 		"clear": func() error {
 			_, err := timers.Update(ctx, UpdateTimer{TimerID: "a", Clear: []string{"timerId"}})
 			return err

@@ -78,7 +78,7 @@ type NamespaceView struct {
 	Dead    CappedCount `json:"dead"`
 }
 
-// MadeSealingKey: the service made a key to seal secrets with. Back up the file.
+// MadeSealingKey is the file of the key that the service made to seal secrets with. Back up the file.
 type MadeSealingKey struct {
 	File string `json:"file"`
 }

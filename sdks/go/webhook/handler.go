@@ -214,7 +214,10 @@ func (h *Handler) answerOf(ctx context.Context, event *Event, handle Func) (stri
 	fireID := event.Header.Get("Webhook-Id")
 	if h.options.Memory != nil {
 		answer, isDone, err := h.options.Memory.Done(ctx, fireID)
-		if err != nil || isDone {
+		if isDone && answer == "" && err == nil {
+			return againText(nil)
+		}
+		if isDone || err != nil {
 			return answer, err
 		}
 	}
