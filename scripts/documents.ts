@@ -39,6 +39,7 @@ export const documents = (): ReadonlyArray<string> => [
   ...filesBelow("bench", ".md"),
   "sdks/conformance/README.md",
   "sdks/python/README.md",
+  "sdks/go/README.md",
   "sdks/harness/README.md",
   "sdks/typescript/README.md",
 ]
