@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { homedir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
+import { goChecks } from "../sdks/go/checks.ts"
 import { ClientHarness } from "../sdks/harness/ClientHarness.ts"
 import { executableIn } from "../sdks/harness/fromSource.ts"
 import { pythonChecks } from "../sdks/python/checks.ts"
@@ -16,7 +17,7 @@ import { root } from "./repository.ts"
 import { runProgram } from "./runProgram.ts"
 import { summaryOf } from "./summary.ts"
 
-const libraries: ReadonlyArray<ClientChecks> = [pythonChecks]
+const libraries: ReadonlyArray<ClientChecks> = [goChecks, pythonChecks]
 
 const isMatrix = process.env["PUNCTUAL_EFFORT"] === "matrix"
 
