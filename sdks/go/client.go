@@ -64,7 +64,7 @@ type Answer struct {
 }
 
 // Do calls an operation by its id in the OpenAPI document, such as timers.create, with the fields as they are. Use it for calls
-// and fields that this version does not know.
+// and fields that this version does not know. A json.RawMessage is sent byte for byte.
 func (c *Client) Do(ctx context.Context, operation string, request any, options ...CallOption) (*Answer, error) {
 	body, err := encoded(request)
 	if err != nil {

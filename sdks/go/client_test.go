@@ -256,6 +256,18 @@ func TestRequestsThatCannotBeMeantAreRefused(t *testing.T) {
 	}
 }
 
+func TestDoSendsRawJSONByteForByte(t *testing.T) {
+	script := newScripted(t, []scriptedTry{{}}, Options{})
+	const text = `{ "dryRun": true, "n": 12345678901234567890 }`
+	answer, err := script.client.Do(context.Background(), "timers.replay", json.RawMessage(text))
+	if err != nil || string(answer.Text) != "{}" || string(script.sent[0].body) != text {
+		t.Errorf("%v, %+v, sent %q", err, answer, script.sent)
+	}
+	if _, err := script.client.Do(context.Background(), "timers.replay", json.RawMessage("{")); !errors.Is(err, ErrInvalidRequest) {
+		t.Error(err)
+	}
+}
+
 func TestATimerSurvivesJSON(t *testing.T) {
 	text := `{"namespace":"a","timerId":"b","state":"dead","revision":7,"fireId":"f","executeAt":"2030-01-01T00:00:00.000Z",` +
 		`"attempts":1,"lastAttempt":{"at":"2030-01-01T00:00:00.000Z","status":500,"durationMs":12},` +

@@ -68,6 +68,9 @@ func shapeOf(of reflect.Type) shape {
 
 // Encode writes a value as JSON. The fields in nulls are null.
 func Encode(value any, nulls ...string) ([]byte, error) {
+	if raw, isRaw := value.(json.RawMessage); isRaw {
+		return encodeMember(field{}, raw)
+	}
 	object := reflect.Indirect(reflect.ValueOf(value))
 	if object.Kind() != reflect.Struct {
 		return marshal(value)
