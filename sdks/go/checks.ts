@@ -15,6 +15,15 @@ const shell = (text: string): { readonly command: string; readonly args: Readonl
   args: ["-c", text],
 })
 
+/** They run in a module of their own, as those of a user do. */
+const runCopiedPrograms = `
+  folder="$(mktemp -d)"
+  trap 'rm -rf "$folder"' EXIT
+  cd "$folder" || exit 1
+  go mod init copied
+  go mod edit -require punctual.dev/client@v0.0.0 -replace "punctual.dev/client=$OLDPWD"
+  "$OLDPWD/../../node_modules/.bin/bun" "$OLDPWD/../harness/copiedPrograms.ts" go "$folder" go run .`
+
 export const goChecks: ClientChecks = {
   name: "Go",
   folder: "sdks/go",
@@ -48,6 +57,7 @@ export const goChecks: ClientChecks = {
       args: ["test", "-json", "-race", "-shuffle=on", "-count=1", "-timeout=15m", "./..."],
       report: "goJson",
     },
+    { title: "programs that the console copies", ...shell(runCopiedPrograms) },
     {
       title: `tests with Go ${oldestGo}`,
       command: "go",
