@@ -1,0 +1,43 @@
+package io.punctual.client.admin;
+
+import io.punctual.client.Json;
+import java.time.Instant;
+import java.util.Optional;
+
+/**
+ * A message in a list.
+ *
+ * @param id its id
+ * @param namespace the namespace
+ * @param storedAt when it was set aside
+ * @param reason why
+ * @param group the group of consumers
+ * @param deliveries how often the broker delivered it
+ * @param firstFailure the first failure
+ * @param lastFailure the last failure
+ * @param type the type of the message
+ * @param aggregateId the id of its aggregate
+ * @param messageId its id on the bus
+ * @param correlationId its correlation id
+ * @param messageBytes how long it is
+ * @param isCut whether only a part was kept
+ * @param preview the first part of its content
+ * @param json the whole object, also with fields of a newer service
+ */
+public record ListedMessage(
+        String id,
+        String namespace,
+        Instant storedAt,
+        MessageReason reason,
+        Optional<String> group,
+        int deliveries,
+        MessageFailure firstFailure,
+        MessageFailure lastFailure,
+        Optional<String> type,
+        Optional<String> aggregateId,
+        Optional<String> messageId,
+        Optional<String> correlationId,
+        long messageBytes,
+        boolean isCut,
+        String preview,
+        Json json) {}

@@ -1,0 +1,2 @@
+/** The calls for operators. Begin with {@link io.punctual.client.admin.Admin}. */
+package io.punctual.client.admin;

@@ -1,0 +1,10 @@
+/** The client of Punctual: create, change, find and cancel timers, and receive them. */
+module io.punctual.client {
+    requires transitive java.net.http;
+    requires transitive jdk.httpserver;
+    requires static com.fasterxml.jackson.databind;
+
+    exports io.punctual.client;
+    exports io.punctual.client.admin;
+    exports io.punctual.client.webhooks;
+}
