@@ -1,0 +1,2 @@
+/** Receives timers in a servlet container. See {@link io.punctual.client.servlet.WebhookServlet}. */
+package io.punctual.client.servlet;
