@@ -8,6 +8,7 @@ import { parseArgs } from "node:util"
 import { goChecks } from "../sdks/go/checks.ts"
 import { ClientHarness } from "../sdks/harness/ClientHarness.ts"
 import { executableIn } from "../sdks/harness/fromSource.ts"
+import { javaChecks } from "../sdks/java/checks.ts"
 import { pythonChecks } from "../sdks/python/checks.ts"
 import { TemporaryFolder } from "../server/testkit/TemporaryFolder.ts"
 import type { ClientChecks, ClientStep } from "./clientChecks.ts"
@@ -17,7 +18,7 @@ import { root } from "./repository.ts"
 import { runProgram } from "./runProgram.ts"
 import { summaryOf } from "./summary.ts"
 
-const libraries: ReadonlyArray<ClientChecks> = [goChecks, pythonChecks]
+const libraries: ReadonlyArray<ClientChecks> = [goChecks, pythonChecks, javaChecks]
 
 const isMatrix = process.env["PUNCTUAL_EFFORT"] === "matrix"
 
