@@ -32,5 +32,18 @@ export const javaChecks: ClientChecks = {
       args: [...quiet, "--file", "consumer/pom.xml", "clean", "test"],
       report: { junit: "consumer/target/surefire-reports" },
     },
+    {
+      title: "the programs that the console copies as Java",
+      command: process.execPath,
+      args: [
+        "../harness/copiedPrograms.ts",
+        "java",
+        "target/copied",
+        "java",
+        "-cp",
+        "../../client/target/classes",
+        "Main.java",
+      ],
+    },
   ],
 }
