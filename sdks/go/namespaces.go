@@ -34,6 +34,8 @@ type PutNamespace struct {
 	MaxPending       *int            `json:"maxPending,omitzero"`
 	CreatesPerSecond int             `json:"createsPerSecond,omitzero"`
 	Paused           *bool           `json:"paused,omitzero"`
+	// PauseReason says why firing stops. It needs Paused.
+	PauseReason string `json:"pauseReason,omitzero"`
 	// Clear names the fields to set back to their defaults, such as retryPolicy.
 	Clear []string `json:"-"`
 }
@@ -62,6 +64,7 @@ type NamespaceSettings struct {
 	CreatesPerSecond int             `json:"createsPerSecond,omitzero"`
 	Paused           bool            `json:"paused"`
 	PausedSince      time.Time       `json:"pausedSince,omitzero"`
+	PauseReason      string          `json:"pauseReason,omitzero"`
 	UpdatedAt        time.Time       `json:"updatedAt,omitzero"`
 }
 

@@ -228,4 +228,14 @@ type ReplayTimers struct {
 }
 
 // DiscardTimers says which dead letters to remove: one of TimerID, Filter and All.
-type DiscardTimers ReplayTimers
+type DiscardTimers struct {
+	Namespace string       `json:"namespace"`
+	TimerID   string       `json:"timerId,omitzero"`
+	Filter    *TimerFilter `json:"filter,omitzero"`
+	All       bool         `json:"all,omitzero"`
+	// DryRun only counts, and changes nothing.
+	DryRun bool   `json:"dryRun,omitzero"`
+	Cursor string `json:"cursor,omitzero"`
+	// Reason says why, in the audit log.
+	Reason string `json:"reason,omitzero"`
+}

@@ -182,7 +182,7 @@ func (t *Timers) Activity(ctx context.Context, request GetActivity, options ...C
 
 // Replay arms dead letters again. The client never repeats it after a time-out, except with DryRun.
 func (t *Timers) Replay(ctx context.Context, request ReplayTimers, options ...CallOption) (*ReplayTimersAnswer, error) {
-	if err := t.ofDead(&request); err != nil {
+	if err := t.ofDead(&request.Namespace, request.TimerID, request.Filter, request.All); err != nil {
 		return nil, err
 	}
 	return call[ReplayTimersAnswer](ctx, t.client, "timers.replay", request, options)
@@ -190,18 +190,18 @@ func (t *Timers) Replay(ctx context.Context, request ReplayTimers, options ...Ca
 
 // Discard removes dead letters. The client never repeats it after a time-out, except with DryRun.
 func (t *Timers) Discard(ctx context.Context, request DiscardTimers, options ...CallOption) (*DiscardTimersAnswer, error) {
-	if err := t.ofDead((*ReplayTimers)(&request)); err != nil {
+	if err := t.ofDead(&request.Namespace, request.TimerID, request.Filter, request.All); err != nil {
 		return nil, err
 	}
 	return call[DiscardTimersAnswer](ctx, t.client, "timers.discard", request, options)
 }
 
 // ofDead completes a request about dead letters. It must say which ones.
-func (t *Timers) ofDead(request *ReplayTimers) error {
-	if err := selectsOne("timerId, filter, all", request.TimerID != "", request.Filter != nil, request.All); err != nil {
+func (t *Timers) ofDead(namespace *string, timerID string, filter *TimerFilter, all bool) error {
+	if err := selectsOne("timerId, filter, all", timerID != "", filter != nil, all); err != nil {
 		return err
 	}
-	return t.ofSelection(&request.Namespace, request.Filter)
+	return t.ofSelection(namespace, filter)
 }
 
 // selectsOne refuses a request that selects nothing or everything by mistake, for example by an empty id of an unset variable.

@@ -1,4 +1,5 @@
 // How the Python client is checked. tools/dev.py runs each program with pinned tools, which it installs once.
+import { fileURLToPath } from "node:url"
 import { type ClientChecks, type ClientStep, isAtLeast } from "../../scripts/clientChecks.ts"
 
 const step = (title: string, ...args: ReadonlyArray<string>): ClientStep => ({
@@ -28,6 +29,20 @@ export const pythonChecks: ClientChecks = {
     {
       ...step("tests", "-m", "pytest", "--quiet", "--junit-xml=reports/tests.xml"),
       report: { junit: "reports" },
+    },
+    {
+      title: "the programs that the console copies as Python",
+      command: process.execPath,
+      args: [
+        "../harness/copiedPrograms.ts",
+        "python",
+        "reports/copied",
+        "python3",
+        "../../tools/dev.py",
+        "main.py",
+      ],
+      // The programs import the sources.
+      env: { PYTHONPATH: fileURLToPath(new URL("src", import.meta.url)) },
     },
   ],
 }

@@ -125,6 +125,8 @@ class PutNamespace(TypedDict, total=False):
     max_pending: int | None
     creates_per_second: int | None
     paused: bool | None
+    pause_reason: str
+    """Why firing stops. It needs `paused=True`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +149,7 @@ class NamespaceSettings(Shape):
     max_pending: int | None = None
     creates_per_second: int | None = None
     paused_since: datetime | None = None
+    pause_reason: str | None = None
     updated_at: datetime | None = None
 
 

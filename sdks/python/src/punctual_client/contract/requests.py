@@ -201,3 +201,6 @@ class ReplayTimers(DeleteManyTimers, total=False):
 
 class DiscardTimers(ReplayTimers, total=False):
     """Which dead letters to remove: one of `timer_id`, `filter` and `all=True`."""
+
+    reason: str
+    """Why, in the audit log."""

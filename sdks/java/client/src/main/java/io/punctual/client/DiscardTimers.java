@@ -57,6 +57,16 @@ public final class DiscardTimers extends Request<DiscardTimers> {
     }
 
     /**
+     * Why, in the audit log.
+     *
+     * @param reason a text
+     * @return this request
+     */
+    public DiscardTimers reason(String reason) {
+        return put("reason", reason);
+    }
+
+    /**
      * Only count, and change nothing.
      *
      * @param dryRun true or false

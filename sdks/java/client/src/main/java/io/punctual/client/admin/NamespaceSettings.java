@@ -21,6 +21,7 @@ import java.util.OptionalLong;
  * @param createsPerSecond how many timers may be created in a second
  * @param paused whether firing stops
  * @param pausedSince since when
+ * @param pauseReason why
  * @param updatedAt when the settings changed last
  * @param json the whole object, also with fields of a newer service
  */
@@ -34,5 +35,6 @@ public record NamespaceSettings(
         OptionalInt createsPerSecond,
         boolean paused,
         Optional<Instant> pausedSince,
+        Optional<String> pauseReason,
         Optional<Instant> updatedAt,
         Json json) {}

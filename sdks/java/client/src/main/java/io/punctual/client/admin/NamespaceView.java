@@ -21,6 +21,7 @@ import java.util.OptionalLong;
  * @param createsPerSecond how many timers may be created in a second
  * @param paused whether firing stops
  * @param pausedSince since when
+ * @param pauseReason why
  * @param updatedAt when the settings changed last
  * @param pending its pending timers
  * @param dead its dead letters
@@ -36,6 +37,7 @@ public record NamespaceView(
         OptionalInt createsPerSecond,
         boolean paused,
         Optional<Instant> pausedSince,
+        Optional<String> pauseReason,
         Optional<Instant> updatedAt,
         CappedCount pending,
         CappedCount dead,

@@ -102,4 +102,14 @@ public final class PutNamespace extends Request<PutNamespace> {
     public PutNamespace paused(Boolean paused) {
         return set("paused", paused);
     }
+
+    /**
+     * Why firing stops. It needs {@code paused(true)}.
+     *
+     * @param pauseReason a text
+     * @return this request
+     */
+    public PutNamespace pauseReason(String pauseReason) {
+        return put("pauseReason", pauseReason);
+    }
 }
