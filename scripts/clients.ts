@@ -10,6 +10,7 @@ import { ClientHarness } from "../sdks/harness/ClientHarness.ts"
 import { executableIn } from "../sdks/harness/fromSource.ts"
 import { javaChecks } from "../sdks/java/checks.ts"
 import { pythonChecks } from "../sdks/python/checks.ts"
+import { testsAllRuntimes } from "../server/testkit/effort.ts"
 import { TemporaryFolder } from "../server/testkit/TemporaryFolder.ts"
 import type { ClientChecks, ClientStep } from "./clientChecks.ts"
 import { casesOfGo, casesOfJunit, resultOf } from "./clientReport.ts"
@@ -19,8 +20,6 @@ import { runProgram } from "./runProgram.ts"
 import { summaryOf } from "./summary.ts"
 
 const libraries: ReadonlyArray<ClientChecks> = [goChecks, pythonChecks, javaChecks]
-
-const isMatrix = process.env["PUNCTUAL_EFFORT"] === "matrix"
 
 const usage = `npm run test:clients -- [options]
   --only NAME    one of ${libraries.map(({ name }) => name.toLowerCase()).join(", ")}`
@@ -125,7 +124,7 @@ const check = async (
   }
   const results: Array<Result> = []
   for (const step of library.steps)
-    if (step.needs === undefined || isMatrix) results.push(await runStep(library, step, env))
+    if (step.needs === undefined || testsAllRuntimes) results.push(await runStep(library, step, env))
   return results
 }
 

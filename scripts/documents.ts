@@ -38,9 +38,10 @@ export const documents = (): ReadonlyArray<string> => [
   ...filesBelow("docs", ".md"),
   ...filesBelow("bench", ".md"),
   "sdks/conformance/README.md",
-  "sdks/python/README.md",
   "sdks/go/README.md",
   "sdks/harness/README.md",
+  "sdks/java/README.md",
+  "sdks/python/README.md",
   "sdks/typescript/README.md",
 ]
 

@@ -1,8 +1,8 @@
 // `npm run test:matrix`: checks that take too long for every commit. It runs model and property tests with ten times
 // their usual runs, the console over a million timers, the agent killed at every step on every bus and store, the package
-// of the client on several runtimes, more worlds of the simulator than `npm test`, and its mutations.
+// of the client on several runtimes, the clients in other languages, more worlds of the simulator than `npm test`, and its mutations.
 // The parts run one after the other and print their progress. The last line has the form of `npm test`: all worlds
-// together count as one test, and so do all mutations.
+// together count as one test, and so do all mutations and all clients.
 import { parseArgs } from "node:util"
 import type { Result } from "./judge.ts"
 import { installed, runProgram } from "./runProgram.ts"
@@ -10,7 +10,7 @@ import { summaryOf } from "./summary.ts"
 import { GroupSorter, groups, testFiles } from "./testGroups.ts"
 import { runTests } from "./testRun.ts"
 
-const parts = ["models", "console", "crashes", "client", "seeds", "mutations"] as const
+const parts = ["models", "console", "crashes", "client", "clients", "seeds", "mutations"] as const
 type Part = (typeof parts)[number]
 
 /** The console on SQLite. It lists a million timers here. */
@@ -75,12 +75,16 @@ const models = async (): Promise<ReadonlyArray<Result>> => {
   return results
 }
 
-const simulate = async (title: string, args: ReadonlyArray<string>): Promise<Result> => {
-  const simulator = ["server/testkit/simulation/main.ts", ...args]
-  const { isGood, how } = await runProgram({ title, command: installed("bun"), args: simulator }, true)
+/** A program of this repository that counts as one test. */
+const runScript = async (title: string, args: ReadonlyArray<string>): Promise<Result> => {
+  const { env } = matrixEffort
+  const { isGood, how } = await runProgram({ title, command: installed("bun"), args, env }, true)
   const failures = isGood ? [] : [{ name: title, message: `${how}; its output is above` }]
-  return { title: "simulator", passed: isGood ? 1 : 0, failures, skips: [], secondsByFile: new Map() }
+  return { title, passed: isGood ? 1 : 0, failures, skips: [], secondsByFile: new Map() }
 }
+
+const simulate = (title: string, args: ReadonlyArray<string>): Promise<Result> =>
+  runScript(title, ["server/testkit/simulation/main.ts", ...args])
 
 const run = async ({ parts, seeds, from }: Asked): Promise<ReadonlyArray<Result>> => {
   const results: Array<Result> = []
@@ -94,6 +98,7 @@ const run = async ({ parts, seeds, from }: Asked): Promise<ReadonlyArray<Result>
   if (parts.includes("client")) {
     results.push(await runTests({ title: "client", files: [packageFile], ...matrixEffort }, true))
   }
+  if (parts.includes("clients")) results.push(await runScript("clients", ["scripts/clients.ts"]))
   if (parts.includes("seeds")) {
     results.push(
       await simulate(`${seeds} seeds from ${from} on`, ["--from", `${from}`, "--seeds", `${seeds}`]),

@@ -92,8 +92,8 @@ describe("words", () => {
   })
 })
 
-/** Languages that a test runs or checks, and those of output and of text on the wire. */
-const languages = ["sh", "ts", "js", "sql", "ini", "crontab", "json", "text", "http"]
+/** Languages that a test runs or checks, and those of output, of text on the wire and of the other client libraries. */
+const languages = ["sh", "ts", "js", "sql", "ini", "crontab", "json", "text", "http", "go", "python", "java"]
 
 describe("code blocks", () => {
   test.each(forUsers)("each block of %s is run, or says why not", (path) => {
@@ -135,3 +135,18 @@ test("no document writes a password on a command line, where other users of the 
 /** The lines of a block that are commands. What `<<'END'` feeds to a command is not on its command line. */
 const commandsOf = (text: string): ReadonlyArray<string> =>
   text.replaceAll(/(<<'END'\n)[\s\S]*?\nEND(?=\n|$)/g, "$1").split("\n")
+
+test("the guide of the clients shows programs of the READMEs, whose tests run them", () => {
+  const guide = blocksOf("docs/guides/clients.md")
+  for (const [language, library] of Object.entries({
+    ts: "typescript",
+    go: "go",
+    python: "python",
+    java: "java",
+  })) {
+    const shown = guide.filter((block) => block.language === language).map(({ text }) => text)
+    const run = blocksOf(`sdks/${library}/README.md`).map(({ text }) => text)
+    expect([language, shown.length]).toEqual([language, 1])
+    expect(run).toEqual(expect.arrayContaining(shown))
+  }
+})
