@@ -2,6 +2,7 @@ package punctual
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,17 +54,35 @@ func noAnswer(place string, err error) *Error {
 		err = inURL.Err
 	}
 	failure := &Error{Family: ErrConnection, Retryable: true, Err: err}
-	var operation *net.OpError
-	if errors.As(err, &operation) && operation.Op == "dial" {
+	var limit net.Error
+	switch {
+	case isUnreached(err) || isUntrusted(err):
 		failure.Code = CodeConnectionRefused
 		failure.Written = WrittenNo
+		failure.Retryable = !isUntrusted(err)
 		failure.Message = fmt.Sprintf("there is no connection to %s (%v)", place, err)
-	} else {
+	case errors.As(err, &limit) && limit.Timeout():
+		failure.Code = CodeTimeout
+		failure.Written = WrittenUnknown
+		failure.Message = fmt.Sprintf("%s did not answer in time (%v)", place, err)
+	default:
 		failure.Code = CodeConnectionLost
 		failure.Written = WrittenUnknown
 		failure.Message = fmt.Sprintf("the connection to %s was lost (%v)", place, err)
 	}
 	return failure
+}
+
+// isUnreached says whether no connection was made, to the service or to the proxy before it.
+func isUnreached(err error) bool {
+	var operation *net.OpError
+	return errors.As(err, &operation) && (operation.Op == "dial" || operation.Op == "proxyconnect")
+}
+
+// isUntrusted says whether TLS failed before the request was sent, and would fail again.
+func isUntrusted(err error) bool {
+	var certificate *tls.CertificateVerificationError
+	return errors.As(err, &certificate) || errors.Is(err, http.ErrSchemeMismatch)
 }
 
 // badAnswer is the error of an answer that is no success.
