@@ -102,18 +102,48 @@ func TestAKeyThatCannotBeReadEndsTheCall(t *testing.T) {
 		func(context.Context) (string, error) { return "", closed },
 		func(context.Context) (string, error) { return "pnct_\nsecret", nil },
 	} {
-		client, err := New(Options{URL: server.URL, Namespace: "a", KeyFunc: key})
+		failures := 0
+		hooks := Hooks{OnFailure: func(context.Context, FailureEvent) { failures++ }}
+		client, err := New(Options{URL: server.URL, Namespace: "a", KeyFunc: key, Hooks: hooks})
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = client.Timers.Count(context.Background(), CountTimers{})
-		if !errors.Is(err, closed) && !errors.Is(err, ErrInvalidRequest) || strings.Contains(err.Error(), "secret") {
+		isRefused := errors.Is(err, ErrInvalidRequest)
+		if isClosed := errors.Is(err, closed) && errors.Is(err, ErrAccess); isClosed == isRefused || strings.Contains(err.Error(), "secret") {
 			t.Error(err)
+		}
+		if failures != 1 {
+			t.Errorf("the hooks saw %d failures", failures)
 		}
 	}
 	if len(*requests) > 0 {
 		t.Error("a request was sent")
 	}
+}
+
+func TestAKeyThatComesTooLateIsATimeout(t *testing.T) {
+	var script *scripted
+	untilEnd := func(ctx context.Context) (string, error) {
+		script.timeOut()
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	script = newScripted(t, nil, Options{Namespace: "a", KeyFunc: untilEnd, MaxRetries: -1})
+	_, err := script.client.Timers.CancelMany(context.Background(), CancelManyTimers{All: true})
+	failure := (&errorWords{Code: Ptr(CodeTimeout), Written: Ptr(WrittenNo), Retryable: Ptr(true)}).compare(t, err)
+	if errors.Is(err, context.Canceled) || !strings.Contains(failure.Message, "KeyFunc") {
+		t.Errorf("nobody cancelled the call: %v", err)
+	}
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cancelling := func(ctx context.Context) (string, error) {
+		cancel()
+		return "", ctx.Err()
+	}
+	script = newScripted(t, nil, Options{Namespace: "a", KeyFunc: cancelling})
+	_, err = script.client.Timers.CancelMany(ctx, CancelManyTimers{All: true})
+	(&errorWords{Code: Ptr(CodeAborted), Written: Ptr(WrittenNo)}).compare(t, err)
 }
 
 func TestHooksSeeEachTry(t *testing.T) {

@@ -65,7 +65,6 @@ func (c *connection) send(ctx context.Context, call *outgoing, settings callSett
 		answer, err := c.try(ctx, call, attempt, settings)
 		var failure *Error
 		if !errors.As(err, &failure) {
-			// Success, or an error of the caller's own function that reads the key.
 			return answer, err
 		}
 		if failure.Written == WrittenUnknown && call.class != repeatRead {
@@ -177,11 +176,11 @@ func (s *stream) Close() error {
 func (c *connection) request(ctx context.Context, method, path string, body []byte, header http.Header) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.url+"/api/v1/"+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, &callerError{fmt.Errorf("punctual: %w", err)}
+		return nil, refused("request", "cannot be sent: "+err.Error())
 	}
 	key, err := c.keyFunc(ctx)
 	if err != nil {
-		return nil, &callerError{fmt.Errorf("punctual: the key cannot be read: %w", err)}
+		return nil, &keyError{err}
 	}
 	for _, headers := range []http.Header{c.header, header} {
 		for name, values := range headers {
@@ -197,8 +196,8 @@ func (c *connection) request(ctx context.Context, method, path string, body []by
 	return c.http.Do(request)
 }
 
-// callerError is a failure of a function of the caller. The client returns it as it is.
-type callerError struct{ error }
+// keyError is a failure of KeyFunc. Nothing was sent.
+type keyError struct{ error }
 
 func isVisible(text string) bool {
 	for _, character := range []byte(text) {
@@ -249,11 +248,11 @@ func (c *connection) limitOf(ctx context.Context, settings callSettings) (*tryLi
 
 // failureOf says why the try failed: the limit explains a broken request better than the transport does.
 func (l *tryLimit) failureOf(err error) error {
-	var own *callerError
 	var known *Error
+	var inKey *keyError
 	switch {
-	case errors.As(err, &own):
-		return own.error
+	case errors.As(err, &inKey):
+		return l.keyFailureOf(inKey.error)
 	case errors.As(err, &known):
 		return known
 	case l.caller.Err() != nil:
@@ -262,6 +261,18 @@ func (l *tryLimit) failureOf(err error) error {
 		return tookTooLong(l.place, l.limit)
 	default:
 		return noAnswer(l.place, err)
+	}
+}
+
+// keyFailureOf says why there is no key. KeyFunc gets the context of the try, so it also fails when that ends.
+func (l *tryLimit) keyFailureOf(err error) error {
+	switch {
+	case l.caller.Err() != nil:
+		return withWritten(endedByCaller("KeyFunc", l.caller.Err()), WrittenNo)
+	case errors.Is(context.Cause(l.ctx), errTryTimeout):
+		return withWritten(tookTooLong("KeyFunc", l.limit), WrittenNo)
+	default:
+		return noKey(err)
 	}
 }
 

@@ -54,7 +54,7 @@ func (f Family) Error() string { return "punctual: " + string(f) }
 const (
 	// ErrInvalidRequest: the request is wrong. The service refused it, or the client did not even send it.
 	ErrInvalidRequest Family = "invalidRequest"
-	// ErrAccess: the key is missing or wrong, or it does not have the right.
+	// ErrAccess: the key is missing or wrong, KeyFunc failed, or the key does not have the right.
 	ErrAccess Family = "access"
 	// ErrNotFound: there is no such timer, key, job or message.
 	ErrNotFound Family = "notFound"

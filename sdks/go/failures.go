@@ -47,6 +47,17 @@ func endedByCaller(place string, cause error) *Error {
 	}
 }
 
+// noKey is the error of a call whose key cannot be read.
+func noKey(err error) *Error {
+	return &Error{
+		Code:    CodeUnauthorized,
+		Family:  ErrAccess,
+		Written: WrittenNo,
+		Message: fmt.Sprintf("the key cannot be read: %v", err),
+		Err:     err,
+	}
+}
+
 // noAnswer is the error of a try that broke. Before there is a connection, nothing is sent.
 func noAnswer(place string, err error) *Error {
 	var inURL *url.Error

@@ -19,7 +19,8 @@ type Options struct {
 	URL string
 	// Key of the caller. The environment variable TIMER_API_KEY if it and KeyFunc are absent.
 	Key string
-	// KeyFunc reads the key for each request. If it returns "", the request has no key.
+	// KeyFunc reads the key for each request, also from several goroutines at once. If it returns "", the request has no key. If it
+	// fails, the call fails with ErrAccess, and errors.Is finds the error of KeyFunc.
 	KeyFunc func(ctx context.Context) (string, error)
 	// Namespace of requests that name none.
 	Namespace string
@@ -49,7 +50,8 @@ const (
 	DelayFromServer DelayFrom = "server"
 )
 
-// Hooks are functions that the client calls before and after each try. They must return soon.
+// Hooks are functions that the client calls before and after each try: OnRequest, and then either OnAnswer or OnFailure. They must
+// return soon, and be safe for concurrent use. The stream of events does not call them.
 type Hooks struct {
 	OnRequest func(ctx context.Context, event RequestEvent)
 	OnAnswer  func(ctx context.Context, event AnswerEvent)
