@@ -105,7 +105,11 @@ func callWith[A any](ctx context.Context, c *Client, operation string, body []by
 		return nil, err
 	}
 	var value A
-	if err := json.Unmarshal(answer.Text, &value); err != nil {
+	err = json.Unmarshal(answer.Text, &value)
+	if missing := wire.Missing(value); err == nil && missing != "" {
+		err = fmt.Errorf("%s is missing", missing)
+	}
+	if err != nil {
 		return nil, unreadable(&outgoing{operation: operation, class: repeatClassOf(operation, body)}, answer, err)
 	}
 	return &value, nil

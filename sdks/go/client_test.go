@@ -246,6 +246,24 @@ func TestAnAnswerHasALimit(t *testing.T) {
 	}
 }
 
+func TestAnAnswerWithoutItsObjectIsNotReadable(t *testing.T) {
+	ctx := context.Background()
+	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, body := range []string{`{}`, `null`, `{"timer":null,"timers":null}`} {
+		script := newScripted(t, []scriptedTry{{Body: &body}, {Body: &body}, {Body: &body}}, Options{Namespace: "a"})
+		timers := script.client.Timers
+		timer, err := timers.Get(ctx, GetTimer{TimerID: "a"})
+		(&errorWords{Code: Ptr(CodeUnreadableAnswer), Written: Ptr(WrittenNo)}).compare(t, err)
+		_, err = timers.Create(ctx, CreateTimer{TimerID: "a", ExecuteAt: at})
+		(&errorWords{Code: Ptr(CodeUnreadableAnswer), Written: Ptr(WrittenUnknown)}).compare(t, err)
+		page, err := timers.List(ListTimers{}).Page(ctx, "")
+		(&errorWords{Code: Ptr(CodeUnreadableAnswer), Written: Ptr(WrittenNo)}).compare(t, err)
+		if timer != nil || page != nil || !strings.Contains(err.Error(), "timers is missing") {
+			t.Errorf("%s: %v, %v, %v", body, timer, page, err)
+		}
+	}
+}
+
 func TestRequestsThatCannotBeMeantAreRefused(t *testing.T) {
 	script := newScripted(t, nil, Options{Namespace: "a"})
 	timers, ctx := script.client.Timers, context.Background()

@@ -66,7 +66,7 @@ var typesOf = map[string]any{
 	"HistogramFilter": CountTimers{}, "JudgedAddress": JudgedAddress{}, "KeptSecret": WebhookSecret{}, "Key": Key{},
 	"KeyAnswer": keyAnswer{}, "ListAudit": ListAudit{}, "ListAuditAnswer": listAuditAnswer{},
 	"ListBreakersAnswer": ListBreakersAnswer{}, "ListBulk": ListBulk{}, "ListBulkAnswer": listBulkAnswer{}, "ListKeys": ListKeys{},
-	"ListKeysAnswer": listKeysAnswer{}, "ListLives": ListLives{}, "ListLivesAnswer": listTimersAnswer{},
+	"ListKeysAnswer": listKeysAnswer{}, "ListLives": ListLives{}, "ListLivesAnswer": listLivesAnswer{},
 	"ListMessages": ListMessages{}, "ListMessagesAnswer": listMessagesAnswer{}, "ListNamespaces": ListNamespaces{},
 	"ListNamespacesAnswer": listNamespacesAnswer{}, "ListTimers": ListTimers{}, "ListTimersAnswer": listTimersAnswer{},
 	"ListedMessage": ListedMessage{}, "MadeSealingKey": MadeSealingKey{}, "MessageAnswer": messageAnswer{},

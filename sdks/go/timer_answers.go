@@ -146,9 +146,13 @@ func (a ActivityAnswer) MarshalJSON() ([]byte, error) { return wire.Encode(a) }
 
 type listTimersAnswer struct {
 	Timers     []*Timer `json:"timers"`
-	Lives      []*Timer `json:"lives"`
 	NextCursor string   `json:"nextCursor"`
 	Examined   int      `json:"examined"`
+}
+
+type listLivesAnswer struct {
+	Lives      []*Timer `json:"lives"`
+	NextCursor string   `json:"nextCursor"`
 }
 
 type timerAnswer struct {

@@ -150,7 +150,7 @@ func (t *Timers) Lives(request ListLives, options ...CallOption) *List[*Timer] {
 		err := t.client.ofTimer(&at.Namespace, at.TimerID)
 		return at, err
 	}
-	pageOf := func(page *listTimersAnswer) *Page[*Timer] {
+	pageOf := func(page *listLivesAnswer) *Page[*Timer] {
 		return &Page[*Timer]{Items: page.Lives, NextCursor: page.NextCursor}
 	}
 	return listOf(t.client, "timers.lives", request.Cursor, requestAt, pageOf, options)

@@ -210,6 +210,20 @@ func Decode(data []byte, into any) error {
 	return nil
 }
 
+// Missing names an object or a list that an answer must have and does not have: a pointer or a slice that is nil, without the option
+// omitzero. The caller may use it without a check.
+func Missing(answer any) string {
+	object := reflect.ValueOf(answer)
+	for _, f := range shapeOf(object.Type()).fields {
+		member := object.Field(f.index)
+		isNullable := member.Kind() == reflect.Pointer || member.Kind() == reflect.Slice
+		if isNullable && member.IsNil() && !f.omitZero {
+			return f.name
+		}
+	}
+	return ""
+}
+
 func decodeMember(f field, text []byte, into any) error {
 	switch into := into.(type) {
 	case *time.Duration:
