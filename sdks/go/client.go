@@ -64,8 +64,12 @@ type Answer struct {
 }
 
 // Do calls an operation by its id in the OpenAPI document, such as timers.create, with the fields as they are. Use it for calls
-// and fields that this version does not know. A json.RawMessage is sent byte for byte.
+// and fields that this version does not know. A json.RawMessage is sent byte for byte, a request of this package as its own call
+// sends it, and any other value as encoding/json writes it. With nil the request has no fields.
 func (c *Client) Do(ctx context.Context, operation string, request any, options ...CallOption) (*Answer, error) {
+	if request == nil {
+		request = struct{}{}
+	}
 	body, err := encoded(request)
 	if err != nil {
 		return nil, err

@@ -290,6 +290,10 @@ func TestRequestsThatCannotBeMeantAreRefused(t *testing.T) {
 			_, err := timers.Update(ctx, UpdateTimer{TimerID: "a", Clear: []string{"timerId"}})
 			return err
 		},
+		"tags is both": func() error {
+			_, err := timers.Update(ctx, UpdateTimer{TimerID: "a", Tags: []string{"b"}, Clear: []string{"tags"}})
+			return err
+		},
 		"timeout": func() error { _, err := timers.Get(ctx, GetTimer{TimerID: "a"}, WithTimeout(0)); return err },
 		"limit":   func() error { _, err := timers.List(ListTimers{}).Collect(ctx, 0); return err },
 	}
@@ -321,7 +325,7 @@ func TestATimerSurvivesJSON(t *testing.T) {
 		`"attempts":1,"lastAttempt":{"at":"2030-01-01T00:00:00.000Z","status":500,"durationMs":12},` +
 		`"target":{"type":"webhook","url":"http://x","method":"POST","timeout":"15s","body":"envelope"},"payload":{"n":1},` +
 		`"retryPolicy":{"maxDuration":"1d12h","waits":["1m","1h"]},"correlationId":"c","createdAt":"2030-01-01T00:00:00.000Z",` +
-		`"updatedAt":"2030-01-01T00:00:00.000Z","latenessMs":3,"mood":"calm"}`
+		`"updatedAt":"2030-01-01T00:00:00.000Z","latenessMs":3,"mood":"calm","so \"quoted\"":"<b>"}`
 	var timer Timer
 	if err := json.Unmarshal([]byte(text), &timer); err != nil {
 		t.Fatal(err)
@@ -330,13 +334,16 @@ func TestATimerSurvivesJSON(t *testing.T) {
 		timer.LastAttempt.Duration != 12*time.Millisecond || !slices.Equal(timer.RetryPolicy.Waits, []time.Duration{time.Minute, time.Hour}) {
 		t.Errorf("the durations are %+v", timer)
 	}
-	again, err := json.Marshal(timer)
+	again, err := timer.MarshalJSON()
 	if err != nil || string(again) != text {
 		t.Errorf("%v\ngot  %s\nwant %s", err, again, text)
 	}
 	var payload struct{ N int }
 	if err := timer.DecodePayload(&payload); err != nil || payload.N != 1 {
 		t.Errorf("the payload is %+v: %v", payload, err)
+	}
+	if err := json.Unmarshal([]byte(`{"expireAfter":null,"latenessMs":null}`), &timer); err != nil || timer.Lateness != 3*time.Millisecond {
+		t.Errorf("null changes the lateness to %s: %v", timer.Lateness, err)
 	}
 	if err := (&Timer{}).DecodePayload(&payload); err == nil || !strings.Contains(err.Error(), "no payload") {
 		t.Error(err)

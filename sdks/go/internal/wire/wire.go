@@ -11,8 +11,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -66,13 +67,21 @@ func shapeOf(of reflect.Type) shape {
 	return found
 }
 
+// module is the path of the client.
+var module = strings.TrimSuffix(reflect.TypeFor[FieldError]().PkgPath(), "/internal/wire")
+
+// isOwn says whether a type is one of this module. encoding/json writes those of a user, who knows its rules.
+func isOwn(of reflect.Type) bool {
+	return of.Kind() == reflect.Struct && (of.PkgPath() == module || of.PkgPath() == module+"/webhook")
+}
+
 // Encode writes a value as JSON. The fields in nulls are null.
 func Encode(value any, nulls ...string) ([]byte, error) {
 	if raw, isRaw := value.(json.RawMessage); isRaw {
 		return encodeMember(field{}, raw)
 	}
 	object := reflect.Indirect(reflect.ValueOf(value))
-	if object.Kind() != reflect.Struct {
+	if !object.IsValid() || !isOwn(object.Type()) {
 		return marshal(value)
 	}
 	found := shapeOf(object.Type())
@@ -94,32 +103,37 @@ func Encode(value any, nulls ...string) ([]byte, error) {
 	}
 	if found.extra >= 0 {
 		extra := object.Field(found.extra).Interface().(map[string]json.RawMessage)
-		for _, name := range sortedNames(extra) {
-			out = appendMember(out, name, extra[name])
+		for _, name := range slices.Sorted(maps.Keys(extra)) {
+			text, err := marshal(extra[name])
+			if err != nil {
+				return nil, &FieldError{name, err.Error()}
+			}
+			out = appendMember(out, name, text)
 		}
 	}
 	for _, name := range nulls {
+		if found.has(object, name) {
+			return nil, &FieldError{name, "is both given and cleared: remove one of the two"}
+		}
 		out = appendMember(out, name, []byte("null"))
 	}
 	return append(out, '}'), nil
 }
 
-func sortedNames(members map[string]json.RawMessage) []string {
-	names := make([]string, 0, len(members))
-	for name := range members {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
+// has says whether a field of the object is given.
+func (s shape) has(object reflect.Value, name string) bool {
+	return slices.ContainsFunc(s.fields, func(f field) bool {
+		return f.name == name && !isAbsent(object.Field(f.index))
+	})
 }
 
 func appendMember(out []byte, name string, text []byte) []byte {
 	if len(out) > 1 {
 		out = append(out, ',')
 	}
-	out = append(out, '"')
-	out = append(out, name...)
-	out = append(out, '"', ':')
+	quoted, _ := marshal(name) // A text can always be written. That of a newer service may need escapes.
+	out = append(out, quoted...)
+	out = append(out, ':')
 	return append(out, text...)
 }
 
@@ -229,8 +243,12 @@ func decodeMember(f field, text []byte, into any) error {
 	case *time.Duration:
 		return decodeDuration(f, text, into)
 	case **time.Duration:
-		*into = new(time.Duration)
-		return decodeDuration(f, text, *into)
+		var duration time.Duration
+		if err := decodeDuration(f, text, &duration); err != nil || string(text) == "null" {
+			return err
+		}
+		*into = &duration
+		return nil
 	case *[]time.Duration:
 		var texts []json.RawMessage
 		if err := json.Unmarshal(text, &texts); err != nil {
@@ -248,7 +266,11 @@ func decodeMember(f field, text []byte, into any) error {
 	}
 }
 
+// decodeDuration leaves the duration as it is if the text is null, as encoding/json does.
 func decodeDuration(f field, text []byte, into *time.Duration) (err error) {
+	if string(text) == "null" {
+		return nil
+	}
 	if f.inMs {
 		var milliseconds float64
 		err = json.Unmarshal(text, &milliseconds)
