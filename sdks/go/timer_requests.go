@@ -83,10 +83,10 @@ type AttemptError string
 
 // The kinds of failed attempts.
 const (
-	ErrorTimeout AttemptError = "timeout"
-	ErrorNetwork AttemptError = "network"
-	Error4xx     AttemptError = "4xx"
-	Error5xx     AttemptError = "5xx"
+	AttemptErrorTimeout AttemptError = "timeout"
+	AttemptErrorNetwork AttemptError = "network"
+	AttemptError4xx     AttemptError = "4xx"
+	AttemptError5xx     AttemptError = "5xx"
 )
 
 // TimerFilter selects timers. All fields that are given must match.
