@@ -308,6 +308,32 @@ func TestRequestsThatCannotBeMeantAreRefused(t *testing.T) {
 	}
 }
 
+func TestAnItemOfCreateManyHasAnError(t *testing.T) {
+	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	body := `{"results":[{"result":"created","timerId":"a"},{"problem":{"status":409,"code":"timerExists","detail":"d"}},` +
+		`{"problem":{"status":429,"code":"quotaExceeded","detail":"d","retryAfterSeconds":99999999999,"written":"no"}}]}`
+	script := newScripted(t, []scriptedTry{{Body: &body}}, Options{Namespace: "a"})
+	timers := make([]CreateTimer, 3)
+	for i := range timers {
+		timers[i] = CreateTimer{TimerID: AutoID, ExecuteAt: at}
+	}
+	items, err := script.client.Timers.CreateMany(context.Background(), timers)
+	if err != nil || len(items) != 3 || items[0].Err() != nil {
+		t.Fatalf("%v, %+v", err, items)
+	}
+	(&errorWords{Code: Ptr(CodeTimerExists), Family: Ptr(ErrConflict), Status: Ptr(409), Written: Ptr(WrittenNo)}).compare(t, items[1].Err())
+	failure := (&errorWords{Code: Ptr(CodeQuotaExceeded), Family: Ptr(ErrQuota), Retryable: Ptr(true)}).compare(t, items[2].Err())
+	if failure.RetryAfter < Day {
+		t.Errorf("a long wait becomes %s", failure.RetryAfter)
+	}
+
+	timers[2].Delay = -1
+	_, err = script.client.Timers.CreateMany(context.Background(), timers)
+	if !errors.Is(err, ErrInvalidRequest) || !strings.HasPrefix(err.Error(), "punctual: timers[2].delay must") {
+		t.Error(err)
+	}
+}
+
 func TestDoSendsRawJSONByteForByte(t *testing.T) {
 	script := newScripted(t, []scriptedTry{{}}, Options{})
 	const text = `{ "dryRun": true, "n": 12345678901234567890 }`

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -111,19 +112,24 @@ func badAnswer(place string, status int, header http.Header, text []byte) *Error
 		}
 		return failure
 	}
-	failure.Code = problem.Code
-	failure.Family = familyOf(status)
-	failure.Problem = problem
-	failure.Message = fmt.Sprintf("%s: %s", problem.Code, detailOf(problem))
-	failure.Retryable = status == 408 || status == 429 || status == 503
-	failure.RetryAfter = retryAfterOf(problem, header)
+	failure.describe(problem, header)
+	return failure
+}
+
+// describe fills in what a problem says.
+func (e *Error) describe(problem *Problem, header http.Header) {
+	e.Code = problem.Code
+	e.Family = familyOf(e.Status)
+	e.Problem = problem
+	e.Message = fmt.Sprintf("%s: %s", problem.Code, detailOf(problem))
+	e.Retryable = e.Status == 408 || e.Status == 429 || e.Status == 503
+	e.RetryAfter = retryAfterOf(problem, header)
 	switch {
 	case problem.Written != "":
-		failure.Written = problem.Written
-	case status == 500:
-		failure.Written = WrittenUnknown
+		e.Written = problem.Written
+	case e.Status == 500:
+		e.Written = WrittenUnknown
 	}
-	return failure
 }
 
 func familyOf(status int) Family {
@@ -168,10 +174,7 @@ func retryAfterOf(problem *Problem, header http.Header) time.Duration {
 	if seconds == 0 {
 		seconds, _ = strconv.Atoi(header.Get("Retry-After"))
 	}
-	if seconds < 0 {
-		return 0
-	}
-	return time.Duration(seconds) * time.Second
+	return time.Duration(min(max(seconds, 0), math.MaxInt32)) * time.Second
 }
 
 // mayRepeat says whether another try is harmless and may help.

@@ -3,7 +3,6 @@ package punctual
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"fmt"
 	"time"
 
 	"punctual.dev/client/internal/wire"
@@ -33,7 +32,7 @@ func Ptr[T any](value T) *T { return &value }
 func newTimerID(now time.Time) (string, error) {
 	var id [16]byte
 	if _, err := rand.Read(id[:]); err != nil {
-		return "", fmt.Errorf("punctual: the system has no randomness for an id: %w", err)
+		return "", refused("timerId", "cannot be made: the system has no randomness: "+err.Error())
 	}
 	milliseconds := now.UnixMilli()
 	for i := range 6 {

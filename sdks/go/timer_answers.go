@@ -34,7 +34,7 @@ type CreateTimerAnswer struct {
 	Warnings []string `json:"warnings,omitzero"`
 }
 
-// CreatedItem is what became of one timer of CreateMany. Problem is nil if the service accepted it.
+// CreatedItem is what became of one timer of CreateMany. Problem is nil if the service accepted it. See Err.
 type CreatedItem struct {
 	Result   Result   `json:"result,omitzero"`
 	TimerID  string   `json:"timerId,omitzero"`
@@ -42,6 +42,16 @@ type CreatedItem struct {
 	FireID   string   `json:"fireId,omitzero"`
 	Warnings []string `json:"warnings,omitzero"`
 	Problem  *Problem `json:"problem,omitzero"`
+}
+
+// Err is nil if the service accepted the timer. Else it is an [*Error], as Create returns it for one timer.
+func (i CreatedItem) Err() error {
+	if i.Problem == nil {
+		return nil
+	}
+	failure := &Error{Status: i.Problem.Status, Written: WrittenNo}
+	failure.describe(i.Problem, nil)
+	return failure
 }
 
 // UpdateTimerAnswer is the timer after the change.

@@ -3,6 +3,7 @@ package punctual
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ func (t *Timers) Create(ctx context.Context, request CreateTimer, options ...Cal
 }
 
 // CreateMany creates up to 1,000 timers in one call, in order. A timer that the service refuses does not affect the others: its
-// item has a Problem.
+// item has a Problem. Look at the Err of each item.
 func (t *Timers) CreateMany(ctx context.Context, timers []CreateTimer, options ...CallOption) ([]CreatedItem, error) {
 	if len(timers) == 0 {
 		return nil, refused("timers", "must not be empty")
@@ -31,7 +32,7 @@ func (t *Timers) CreateMany(ctx context.Context, timers []CreateTimer, options .
 	for i, timer := range timers {
 		item, err := t.completeCreate(timer, options)
 		if err != nil {
-			return nil, fmt.Errorf("timers[%d]: %w", i, err)
+			return nil, inItem(i, err)
 		}
 		items[i] = item
 	}
@@ -42,6 +43,15 @@ func (t *Timers) CreateMany(ctx context.Context, timers []CreateTimer, options .
 		return nil, err
 	}
 	return answer.Results, nil
+}
+
+// inItem says which timer an error is about.
+func inItem(index int, err error) error {
+	var failure *Error
+	if errors.As(err, &failure) {
+		failure.Message = fmt.Sprintf("timers[%d].%s", index, failure.Message)
+	}
+	return err
 }
 
 // completeCreate gives a create an id and an instant, so that it can be repeated.
