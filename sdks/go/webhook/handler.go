@@ -17,7 +17,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"punctual.dev/client/internal/wire"
@@ -41,7 +43,7 @@ type Again struct {
 }
 
 // Retry asks for another attempt: after this time, or by the retry policy if it is 0. It counts as an attempt, but not for the breaker
-// of the host.
+// of the host. A time that is negative or longer than ten years is a mistake of the program, and counts as any other error.
 func Retry(after time.Duration) error { return retryError{after} }
 
 // Dead ends the timer, because no attempt can succeed. It becomes a dead letter, and its last attempt shows the reason.
@@ -62,7 +64,8 @@ type Memory interface {
 	// Done says whether this delivery is done, and returns the answer that MarkDone got. If your function never arms timers again, the
 	// answer may be empty.
 	Done(ctx context.Context, fireID string) (answer string, isDone bool, err error)
-	// MarkDone is called after success only. Keep the answer if your function arms timers again: a repeat must answer the same.
+	// MarkDone is called after success only. Keep the answer if your function arms timers again: a repeat must answer the same. Its
+	// context goes on if Punctual has given up the attempt, because the work is done all the same. It has a deadline of its own.
 	MarkDone(ctx context.Context, fireID, answer string) error
 }
 
@@ -92,7 +95,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Handler receives timers. It must get requests whose body is unread.
+// Handler receives timers. Make it with [NewHandler]. It must get requests whose body is unread, and is safe for concurrent use.
 type Handler struct {
 	options  Options
 	verifier Verifier
@@ -132,6 +135,8 @@ func NewHandler(options Options) (*Handler, error) {
 	if options.AllowUnsigned {
 		options.Logger.Warn("punctual: webhooks are accepted without a signature (AllowUnsigned)")
 	}
+	// A later change by the caller must not meet the requests.
+	options.Secrets, options.On = slices.Clone(options.Secrets), maps.Clone(options.On)
 	verifier := Verifier{Secrets: options.Secrets, Tolerance: options.Tolerance, Now: options.Now}
 	return &Handler{options, verifier}, nil
 }
@@ -227,9 +232,15 @@ func (h *Handler) answerOf(ctx context.Context, event *Event, handle Func) (stri
 	}
 	answer, err := againText(again)
 	if err == nil && h.options.Memory != nil {
-		err = h.options.Memory.MarkDone(ctx, fireID, answer)
+		err = h.markDone(ctx, fireID, answer)
 	}
 	return answer, err
+}
+
+func (h *Handler) markDone(ctx context.Context, fireID, answer string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.options.Timeout)
+	defer cancel()
+	return h.options.Memory.MarkDone(ctx, fireID, answer)
 }
 
 type webhookAnswer struct {

@@ -235,6 +235,45 @@ func (brokenMemory) MarkDone(context.Context, string, string) error {
 	return errors.New("the database is away")
 }
 
+// contextMemory keeps how the context of MarkDone is.
+type contextMemory struct {
+	brokenMemory
+	err         error
+	hasDeadline bool
+}
+
+func (m *contextMemory) MarkDone(ctx context.Context, _, _ string) error {
+	m.err = ctx.Err()
+	_, m.hasDeadline = ctx.Deadline()
+	return m.err
+}
+
+func TestWorkIsMarkedDoneAlsoIfTheCallerIsGone(t *testing.T) {
+	gone, leave := context.WithCancel(context.Background())
+	memory := &contextMemory{}
+	handler := newHandler(t, webhook.Options{Memory: memory, Handle: func(context.Context, *webhook.Event) (*webhook.Again, error) {
+		leave()
+		return nil, nil
+	}})
+	answer := answerOf(handler, punctualtest.NewRequest(secret, webhook.Event{}).WithContext(gone))
+	if answer.Code != http.StatusOK || memory.err != nil || !memory.hasDeadline {
+		t.Errorf("%d, %+v", answer.Code, memory)
+	}
+}
+
+func TestTheHandlerKeepsItsOwnOptions(t *testing.T) {
+	functions, secrets := map[string]webhook.Func{"a": deliver}, []string{secret}
+	handler, err := webhook.NewHandler(webhook.Options{Secrets: secrets, On: functions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(functions, "a")
+	secrets[0] = ""
+	if answer := answerOf(handler, punctualtest.NewRequest(secret, webhook.Event{Tags: []string{"a"}})); answer.Code != http.StatusOK {
+		t.Errorf("%d %s", answer.Code, answer.Body)
+	}
+}
+
 func TestACallOfOnDeadIsAnEvent(t *testing.T) {
 	var reason string
 	handler := newHandler(t, webhook.Options{Handle: func(_ context.Context, event *webhook.Event) (*webhook.Again, error) {
