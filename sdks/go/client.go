@@ -11,7 +11,7 @@ import (
 	"punctual.dev/client/internal/wire"
 )
 
-// Client calls one service. It is safe for concurrent use, and keeps connections: make it once.
+// Client calls one service. Make it with [New]. It is safe for concurrent use, and keeps connections: make it once.
 type Client struct {
 	// Timers has the calls about timers. The others are for operators.
 	Timers     *Timers
@@ -54,6 +54,10 @@ func New(options Options) (*Client, error) {
 	client.Events = &Events{client}
 	return client, nil
 }
+
+// CloseIdleConnections closes the connections that no call uses now. A program that makes a client for a short while calls it at the
+// end. The client stays usable. If Options has an HTTPClient, its connections are closed.
+func (c *Client) CloseIdleConnections() { c.connection.http.CloseIdleConnections() }
 
 // Answer is an answer with its exact text.
 type Answer struct {

@@ -32,7 +32,8 @@ type Options struct {
 	DelayFrom DelayFrom
 	// Header of every request.
 	Header http.Header
-	// HTTPClient sends the requests. It never follows redirects, because another host must not get the key.
+	// HTTPClient sends the requests; if nil, one that uses the proxy of the environment. The client works with a copy that never
+	// follows redirects, because another host must not get the key. Its Timeout, if it has one, limits each try, and also ends streams.
 	HTTPClient *http.Client
 	// Logger gets warnings, and repeats at the level debug. It never gets payloads or keys. Nothing is logged if nil.
 	Logger *slog.Logger

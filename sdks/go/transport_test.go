@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -45,6 +46,28 @@ func TestNothingIsSentBeforeThereIsAConnection(t *testing.T) {
 			want := errorWords{Code: Ptr(CodeConnectionRefused), Written: Ptr(WrittenNo), Retryable: &c.retryable}
 			want.compare(t, err)
 		})
+	}
+}
+
+func TestIdleConnectionsCanBeClosed(t *testing.T) {
+	closed := make(chan struct{}, 10)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"count":0,"capped":false}`))
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			closed <- struct{}{}
+		}
+	}
+	server.Start()
+	defer server.Close()
+	client := clientOver(t, server.URL, nil)
+	for range 2 {
+		if _, err := client.Timers.Count(context.Background(), CountTimers{}); err != nil {
+			t.Fatal(err)
+		}
+		client.CloseIdleConnections()
+		<-closed
 	}
 }
 
