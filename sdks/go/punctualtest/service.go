@@ -40,7 +40,7 @@ type Options struct {
 }
 
 // Service is a running service with a manual clock. It keeps its timers in memory, listens on a free port of this machine, and ends with
-// the test. Its methods end the test if they fail.
+// the test. Its methods end the test if they fail, so call them from the goroutine of the test.
 type Service struct {
 	// URL of the service.
 	URL string

@@ -22,18 +22,15 @@ func TestTheBankIsAskedAfter1And3And7DaysAndThenTheTimerIsDead(t *testing.T) {
 	if _, err := service.Client.Namespaces.Put(ctx, punctual.PutNamespace{WebhookSecrets: secrets}); err != nil {
 		t.Fatal(err)
 	}
-	var asked []time.Time
-	handler, err := retrycharge.Receive(secret, func(context.Context, int) (bool, error) {
-		asked = append(asked, service.Now())
-		return false, nil
-	})
+	handler, err := retrycharge.Receive(secret, func(context.Context, int) (bool, error) { return false, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
+	receiver := service.NewReceiver(handler)
 	_, err = service.Client.Timers.Create(ctx, punctual.CreateTimer{
 		TimerID:     "charge-42",
 		Delay:       time.Second,
-		CallbackURL: service.NewReceiver(handler).URL,
+		CallbackURL: receiver.URL,
 		Payload:     retrycharge.Charge{Customer: 42},
 	})
 	if err != nil {
@@ -42,8 +39,9 @@ func TestTheBankIsAskedAfter1And3And7DaysAndThenTheTimerIsDead(t *testing.T) {
 	service.Advance(30 * punctual.Day)
 
 	var days []int
-	for _, at := range asked {
-		days = append(days, int(at.Sub(asked[0]).Round(time.Hour)/punctual.Day))
+	deliveries := receiver.Deliveries()
+	for _, delivery := range deliveries {
+		days = append(days, int(delivery.FiredAt.Sub(deliveries[0].FiredAt).Round(time.Hour)/punctual.Day))
 	}
 	if !slices.Equal(days, []int{0, 1, 4, 11}) {
 		t.Errorf("the bank is asked on the days %v", days)
