@@ -311,7 +311,7 @@ func TestRequestsThatCannotBeMeantAreRefused(t *testing.T) {
 func TestAnItemOfCreateManyHasAnError(t *testing.T) {
 	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	body := `{"results":[{"result":"created","timerId":"a"},{"problem":{"status":409,"code":"timerExists","detail":"d"}},` +
-		`{"problem":{"status":429,"code":"quotaExceeded","detail":"d","retryAfterSeconds":99999999999,"written":"no"}}]}`
+		`{"problem":{"status":429,"code":"quotaExceeded","detail":"d","retryAfterSeconds":10000000000,"written":"no"}}]}`
 	script := newScripted(t, []scriptedTry{{Body: &body}}, Options{Namespace: "a"})
 	timers := make([]CreateTimer, 3)
 	for i := range timers {
