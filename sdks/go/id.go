@@ -9,7 +9,7 @@ import (
 )
 
 // AutoID as the id of a new timer lets the client make one, a UUID v7. An empty id is refused, because it may come from an unset
-// variable.
+// variable. Each call makes another id: if your program repeats failed creates itself, give it an id of your own.
 const AutoID = "\x00auto"
 
 // Day is 24 hours, for delays: 14 * punctual.Day.
