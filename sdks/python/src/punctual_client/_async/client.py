@@ -79,7 +79,7 @@ class AsyncPunctual:
             timeout: The time limit of each try, in seconds: to connect, to send, and to get the whole answer.
             max_retries: How often the client repeats a call that is harmless to repeat.
             delay_from: Where delays begin. With `server` a create with a delay is not repeated after a time-out.
-            headers: Headers of every request.
+            headers: Headers of every request. The client's own ones, such as the key, win.
             http_client: Your own client of httpx, for proxies and certificates. You close it yourself.
             hooks: Functions that the client calls for each try.
             clock: Another clock, for tests.
@@ -131,14 +131,23 @@ class AsyncPunctual:
     def with_options(self, **options: Unpack[Options]) -> Self:
         """Return this client with other options, over the same connections.
 
-        With a `deadline`, all calls end at this instant, with their tries and waits.
+        With a `deadline`, all calls end at this instant, with their tries and waits. New `headers` take the place of all
+        old ones. Closing the new client closes nothing: the connections belong to this one.
         """
+        unknown = [name for name in options if name not in Options.__annotations__]
+        if unknown:
+            raise TypeError(f"with_options has no option {', '.join(unknown)}")
         other = copy(self)
         other._owns_http = False
         connection = self._caller.connection
         settings = replace(connection.settings, **options)
         other._begin(self._driver, replace(connection, settings=settings))
         return other
+
+    def __repr__(self) -> str:
+        """Show the service and the namespace, and no secrets."""
+        settings = self._caller.connection.settings
+        return f"{type(self).__name__}({settings.url!r}, namespace={settings.namespace!r})"
 
     async def exchange(self, operation: str, fields: Mapping[str, object]) -> Answer:
         """Call an operation by its id in the OpenAPI document, such as `timers.create`, with the fields as they are.

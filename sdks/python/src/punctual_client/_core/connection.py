@@ -14,8 +14,9 @@ from typing import Any, Final, TypeVar
 
 from ..errors import PunctualError
 from .failures import OK, bad_answer, may_repeat, took_too_long, with_written
+from .refused import refused_here
 from .repeats import RepeatClass, wait_ms_before
-from .settings import AnswerEvent, FailureEvent, RequestEvent, Settings
+from .settings import KEY_FORM, AnswerEvent, FailureEvent, RequestEvent, Settings, checked_key
 
 E = TypeVar("E")
 
@@ -123,7 +124,7 @@ class Connection:
         """Make one request, with the key and the time that is left for it."""
         settings = self.settings
         key = settings.key
-        text: str | None = (yield ReadKey(key)) if callable(key) else key
+        text = _key_read((yield ReadKey(key))) if callable(key) else key
         bearer = {} if text is None else {"authorization": f"Bearer {text}"}
         left = self._left_ms(0) / 1_000
         if left <= 0:
@@ -185,3 +186,11 @@ class Connection:
             hook(event)
         except Exception:
             logger.warning("punctual: a hook failed", exc_info=True)
+
+
+def _key_read(key: object) -> str | None:
+    """Check what the user's function returned."""
+    try:
+        return checked_key(key)
+    except ValueError:
+        raise refused_here("key", KEY_FORM) from None
