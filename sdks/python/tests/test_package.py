@@ -61,7 +61,7 @@ with Punctual("http://127.0.0.1:1", namespace="a") as punctual:
 def handle(event: TimerEvent[int]) -> None:
     number: int | None = event.payload
 
-handler: WebhookHandler[int] = WebhookHandler(secrets="none", handle=handle, load=int)
+handler: WebhookHandler[int] = WebhookHandler(allow_unsigned=True, handle=handle, load=int)
 """
 
 

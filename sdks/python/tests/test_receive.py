@@ -7,8 +7,9 @@ import base64
 import io
 import json
 import logging
+import pickle
 from collections.abc import Callable
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -22,10 +23,12 @@ from punctual_client.webhooks import (
     Dead,
     RawJson,
     Retry,
+    SignatureError,
     TimerEvent,
     WebhookAnswer,
     WebhookHandler,
     sign_webhook,
+    verify_webhook,
 )
 
 SECRET = "whsec_" + base64.b64encode(b"0123456789abcdef0123456789abcdef").decode()
@@ -97,7 +100,7 @@ def test_the_handler(case: Json, mode: Mode, caplog: pytest.LogCaptureFixture) -
         return handle if mode == "sync" else handle_async
 
     options: Json = {
-        "secrets": case.get("secrets", [SECRET]),
+        **({"allow_unsigned": True} if case.get("secrets") == "none" else {"secrets": [SECRET]}),
         "now": lambda: NOW_SECONDS,
         "fallback": function_named("fallback") if case.get("fallback") else None,
     }
@@ -176,9 +179,10 @@ def test_the_function_knows_its_deadline() -> None:
     def handle(event: TimerEvent[Any]) -> None:
         deadlines.append(event.deadline)
 
-    before = datetime.now(timezone.utc)
-    WebhookHandler(secrets=SECRET, timeout=60, handle=handle).receive(*signed_request(secret=SECRET))
-    assert (deadlines[0] - before).total_seconds() > 59.9
+    headers, body = signed_request(secret=SECRET)
+    now = int(headers["webhook-timestamp"])
+    WebhookHandler(secrets=SECRET, timeout=60, handle=handle, now=lambda: now).receive(headers, body)
+    assert deadlines == [datetime.fromtimestamp(now + 60, timezone.utc)]
 
 
 @pytest.mark.parametrize("body", [b"\xff", b"{", b"[" * 200_000, b"NaN", b"1e5000x"])
@@ -203,15 +207,19 @@ def test_a_handler_must_have_secrets_or_say_that_there_are_none(caplog: pytest.L
 
     for handler in (WebhookHandler[Any], AsyncWebhookHandler[Any]):
         with pytest.raises(ValueError, match="at least one secret"):
-            handler(secrets=[], handle=handle)
-        with pytest.raises(ValueError, match="24 to 64 bytes"):
-            handler(secrets=["whsec_short"], handle=handle)
+            handler(handle=handle)
+        with pytest.raises(ValueError, match="or allow_unsigned"):
+            handler(secrets=SECRET, allow_unsigned=True, handle=handle)
+        # A secret from a setting can be any text, and no text switches the check off.
+        for wrong in (["whsec_short"], "none", ["none"], ""):
+            with pytest.raises(ValueError, match="24 to 64 bytes"):
+                handler(secrets=wrong, handle=handle)
         with pytest.raises(TypeError, match="exactly one of handle and on"):
             handler(secrets=SECRET)
         with pytest.raises(TypeError, match="fallback is for on"):
             handler(secrets=SECRET, handle=handle, fallback=handle)
         caplog.clear()
-        handler(secrets="none", handle=handle)
+        handler(allow_unsigned=True, handle=handle)
         assert "without a signature" in caplog.text
     with pytest.raises(TypeError, match="AsyncWebhookHandler"):
         WebhookHandler[Any](secrets=SECRET, handle=handle_async)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
@@ -231,6 +239,41 @@ def test_again_needs_one_time() -> None:
     for wrong in ({}, {"next_delay": "1d", "next_execute_at": "2030-01-01T00:00:00Z"}):
         with pytest.raises(ValueError, match="exactly one"):
             Again(**wrong)
+
+
+@pytest.mark.parametrize("wrong", ["the mail server is down", "", "9999d", timedelta(seconds=-1), timedelta(days=9999)])
+def test_a_wait_that_the_service_would_not_understand_fails_where_it_is_written(wrong: Any, mode: Mode) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        Retry(wrong)
+    with pytest.raises(ValueError, match=r"."):
+        Again(next_delay=wrong)
+
+    def handle(_: TimerEvent[Any]) -> None:
+        raise Retry(wrong)
+
+    options: Json = {"secrets": SECRET, "handle": handle}
+    assert received(mode, options, None, *signed_request(secret=SECRET)).status == 500
+
+
+def test_an_instant_without_a_time_zone_fails_where_it_is_written() -> None:
+    with pytest.raises(ValueError, match="time zone"):
+        Again(next_execute_at=datetime(2030, 1, 1))  # noqa: DTZ001
+
+
+def test_a_reason_can_be_the_exception_that_was_caught(mode: Mode) -> None:
+    def handle(_: TimerEvent[Any]) -> None:
+        raise Dead(LookupError("no such customer"))
+
+    answer = received(mode, {"secrets": SECRET, "handle": handle}, None, *signed_request(secret=SECRET))
+    assert (answer.status, json.loads(answer.body)) == (422, {"reason": "no such customer"})
+
+
+def test_a_signature_alone_can_be_checked_with_one_secret() -> None:
+    headers, body = signed_request(secret=SECRET)
+    verify_webhook(headers, body, SECRET)
+    with pytest.raises(SignatureError, match="the signature is wrong") as caught:
+        verify_webhook(headers, body + b" ", SECRET)
+    assert pickle.loads(pickle.dumps(caught.value)).finding == "wrong"
 
 
 def wsgi(receive: WebhookHandler[Any], headers: dict[str, str], body: bytes, **environ: Any) -> str:

@@ -5,7 +5,7 @@ from .async_handler import AsyncWebhookHandler
 from .event import TimerEvent
 from .handler import Again, AsyncHandle, AsyncMemory, Dead, Handle, Memory, Retry, WebhookAnswer
 from .sync_handler import WebhookHandler
-from .verify import Finding, HeaderItems, sign_webhook, verify_webhook
+from .verify import Finding, HeaderItems, SignatureError, sign_webhook, verify_webhook
 
 __all__ = [
     "Again",
@@ -19,6 +19,7 @@ __all__ = [
     "Memory",
     "RawJson",
     "Retry",
+    "SignatureError",
     "TimerEvent",
     "WebhookAnswer",
     "WebhookHandler",

@@ -40,7 +40,8 @@ class AsyncWebhookHandler(Generic[P]):
     def __init__(
         self,
         *,
-        secrets: Sequence[str] | str,
+        secrets: Sequence[str] | str = (),
+        allow_unsigned: bool = False,
         handle: AsyncHandle[P] | Handle[P] | None = None,
         on: Mapping[str, AsyncHandle[P] | Handle[P]] | None = None,
         fallback: AsyncHandle[P] | Handle[P] | None = None,
@@ -54,6 +55,7 @@ class AsyncWebhookHandler(Generic[P]):
         """Make a handler. The options are those of `WebhookHandler`."""
         self._receiving: Receiving[P] = Receiving(
             secrets=secrets,
+            allow_unsigned=allow_unsigned,
             handle=handle,
             on=on,
             fallback=fallback,

@@ -15,11 +15,11 @@ from datetime import datetime, timedelta, timezone
 from http import HTTPStatus
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from .._core.durations import duration_text, instant_text
+from .._core.durations import duration_text, instant_text, parse_duration
 from .._core.raw_json import json_text
 from ..contract.requests import Duration, InstantInput
 from .event import TimerEvent, parse_event, with_payload
-from .verify import USUAL_TOLERANCE, HeaderItems, secret_bytes, verify_webhook
+from .verify import USUAL_TOLERANCE, HeaderItems, SignatureError, listed, secret_bytes, verify_webhook
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -36,16 +36,25 @@ class Retry(Exception):  # noqa: N818
     def __init__(self, after: Duration | None = None, message: str = "the handler asks for another attempt") -> None:
         """Ask for an attempt after this duration; None leaves it to the retry policy."""
         super().__init__(message)
-        self.after = after
+        self.after = None if after is None else _checked(after)
 
 
 class Dead(Exception):  # noqa: N818
     """Raise it if no attempt can succeed. The timer becomes a dead letter, and its last attempt shows the reason."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str | Exception) -> None:
         """Say why, for people."""
         super().__init__(reason)
-        self.reason = reason
+        # The exception that was caught often says it best.
+        self.reason = str(reason)
+
+
+def _checked(duration: Duration) -> Duration:
+    """Refuse what the service would not understand, where the mistake is."""
+    text = duration_text(duration) if isinstance(duration, timedelta) else duration
+    if parse_duration(text) is None:
+        raise ValueError("the duration must be such as 90s, 1h30m or 7d, of at most 3653 days")
+    return duration
 
 
 class _Keep:
@@ -68,6 +77,10 @@ class Again:
         """Refuse an answer without a time, and one with two."""
         if (self.next_delay is None) == (self.next_execute_at is None):
             raise ValueError("give exactly one of next_delay and next_execute_at")
+        if self.next_delay is not None:
+            _checked(self.next_delay)
+        if isinstance(self.next_execute_at, datetime):
+            instant_text(self.next_execute_at)
 
 
 class Memory(Protocol):
@@ -120,6 +133,7 @@ class Receiving(Generic[P]):
     """A handler without input and output."""
 
     secrets: Sequence[str] | str
+    allow_unsigned: bool
     handle: Callable[[TimerEvent[P]], Any] | None
     on: Mapping[str, Callable[[TimerEvent[P]], Any]] | None
     fallback: Callable[[TimerEvent[P]], Any] | None
@@ -136,11 +150,12 @@ class Receiving(Generic[P]):
             raise TypeError("give exactly one of handle and on")
         if self.handle is not None and self.fallback is not None:
             raise TypeError("fallback is for on: remove it")
-        if self.secrets == "none":
-            logger.warning('punctual: webhooks are accepted without a signature (secrets="none")')
-        elif not self._secrets():
-            raise ValueError('secrets must have at least one secret, or be "none"')
-        for secret in self._secrets():
+        secrets = listed(self.secrets)
+        if self.allow_unsigned == bool(secrets):
+            raise ValueError("give at least one secret in secrets, or allow_unsigned=True")
+        if self.allow_unsigned:
+            logger.warning("punctual: webhooks are accepted without a signature (allow_unsigned)")
+        for secret in secrets:
             secret_bytes(secret)
 
     def functions(self) -> list[Callable[[TimerEvent[P]], Any]]:
@@ -153,11 +168,13 @@ class Receiving(Generic[P]):
         if len(body) > self.most_bytes:
             return too_large()
         lower = {name.lower(): value for name, value in headers.items()}
-        if self.secrets != "none":
-            finding = verify_webhook(lower, body, self._secrets(), tolerance=self.tolerance, now=self.now())
-            if finding != "ok":
-                return plain(HTTPStatus.UNAUTHORIZED, f"the signature is {finding}")
-        deadline = datetime.now(timezone.utc) + timedelta(seconds=self.timeout)
+        now = self.now()
+        if not self.allow_unsigned:
+            try:
+                verify_webhook(lower, body, self.secrets, tolerance=self.tolerance, now=now)
+            except SignatureError as error:
+                return plain(HTTPStatus.UNAUTHORIZED, str(error))
+        deadline = datetime.fromtimestamp(now, timezone.utc) + timedelta(seconds=self.timeout)
         try:
             event = parse_event(lower, body, deadline)
         except (ValueError, RecursionError):
@@ -166,9 +183,6 @@ class Receiving(Generic[P]):
         if handle is None:
             return plain(HTTPStatus.NOT_FOUND, "no function handles the tags of this timer")
         return (yield from self._run(handle, event))
-
-    def _secrets(self) -> Sequence[str]:
-        return () if self.secrets == "none" else [self.secrets] if isinstance(self.secrets, str) else self.secrets
 
     def _pick(self, tags: Sequence[str]) -> Callable[[TimerEvent[P]], Any] | None:
         if self.on is None:

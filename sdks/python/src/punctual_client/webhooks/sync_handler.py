@@ -45,7 +45,8 @@ class WebhookHandler(Generic[P]):
     def __init__(
         self,
         *,
-        secrets: Sequence[str] | str,
+        secrets: Sequence[str] | str = (),
+        allow_unsigned: bool = False,
         handle: Handle[P] | None = None,
         on: Mapping[str, Handle[P]] | None = None,
         fallback: Handle[P] | None = None,
@@ -59,7 +60,8 @@ class WebhookHandler(Generic[P]):
         """Make a handler.
 
         Args:
-            secrets: The secrets of the namespace. `"none"` accepts every request, and logs a warning.
+            secrets: The secret of the namespace, or during a change both.
+            allow_unsigned: Accept every request without a check, and log a warning. Then give no secrets.
             handle: The function for all timers.
             on: Functions by tag. The first tag of the timer that has a function counts.
             fallback: The function for timers that `on` does not match. Without it they are answered 404, and Punctual
@@ -69,11 +71,12 @@ class WebhookHandler(Generic[P]):
             tolerance: The largest difference between the clocks, in seconds.
             timeout: The time-out of the target, in seconds. It sets the deadline of your function.
             most_bytes: Larger bodies are answered 413.
-            now: The clock, for tests.
+            now: The clock, for tests: it returns the seconds since 1970.
 
         """
         self._receiving: Receiving[P] = Receiving(
             secrets=secrets,
+            allow_unsigned=allow_unsigned,
             handle=handle,
             on=on,
             fallback=fallback,

@@ -14,8 +14,21 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal, Protocol
 
-Finding = Literal["ok", "wrong", "missing", "tooOld", "tooNew"]
-"""What a check found. `tooOld` and `tooNew`: the signature is right, but its time is not."""
+Finding = Literal["wrong", "missing", "tooOld", "tooNew"]
+"""What is wrong with a signature. `tooOld` and `tooNew`: the signature is right, but its time is not."""
+
+
+class SignatureError(Exception):
+    """A webhook is not signed as it must be. Answer it with 401, and do nothing else."""
+
+    def __init__(self, finding: Finding) -> None:
+        """Say what is wrong."""
+        super().__init__(finding)
+        self.finding: Finding = finding
+
+    def __str__(self) -> str:
+        """Say what is wrong, for people."""
+        return f"the signature is {self.finding}"
 
 
 class HeaderItems(Protocol):
@@ -37,17 +50,19 @@ _TIMESTAMP = re.compile("[0-9]{1,15}")
 def verify_webhook(
     headers: HeaderItems,
     body: bytes,
-    secrets: Sequence[str],
+    secrets: Sequence[str] | str,
     *,
     tolerance: float = USUAL_TOLERANCE,
     now: float | None = None,
-) -> Finding:
-    """Check the signature of a webhook. It does not look into the body.
+) -> None:
+    """Check the signature of a webhook: it returns if the signature is right, and raises a `SignatureError` if not.
+
+    It does not look into the body.
 
     Args:
         headers: The headers of the request, in any case.
         body: The body exactly as it arrived.
-        secrets: Secrets such as `whsec_…`. One of them must have signed. During a change give both.
+        secrets: One secret such as `whsec_…`, or several: one of them must have signed. During a change give both.
         tolerance: The largest difference between the clocks, in seconds.
         now: The time to compare with, in seconds since 1970; now when left out.
 
@@ -55,21 +70,27 @@ def verify_webhook(
     lower = {name.lower(): value for name, value in headers.items()}
     id_, timestamp, given = (lower.get(f"webhook-{name}") for name in ("id", "timestamp", "signature"))
     if id_ is None or timestamp is None or given is None:
-        return "missing"
+        raise SignatureError("missing")
     if _TIMESTAMP.fullmatch(timestamp) is None:
-        return "wrong"
+        raise SignatureError("wrong")
     parts = given.split(" ")[:_MOST_SIGNATURES]
     signatures = [_bytes_of_base64(part[3:]) for part in parts if part.startswith("v1,")]
-    expected = [_signature(id_, timestamp, body, secret) for secret in secrets]
+    expected = [_signature(id_, timestamp, body, secret) for secret in listed(secrets)]
     if not any(
         hmac.compare_digest(signature, right) for right in expected for signature in signatures if signature is not None
     ):
-        return "wrong"
+        raise SignatureError("wrong")
     # The age counts only with a right signature: without one, anyone could have written the time.
     age = (time.time() if now is None else now) - int(timestamp)
     if age > tolerance:
-        return "tooOld"
-    return "tooNew" if age < -tolerance else "ok"
+        raise SignatureError("tooOld")
+    if age < -tolerance:
+        raise SignatureError("tooNew")
+
+
+def listed(secrets: Sequence[str] | str) -> Sequence[str]:
+    """Make a list of one secret or several."""
+    return [secrets] if isinstance(secrets, str) else secrets
 
 
 def sign_webhook(id: str, timestamp: int, body: bytes, secret: str) -> str:  # noqa: A002
