@@ -6,10 +6,12 @@ import asyncio
 import copy
 import json
 import pickle
+import time
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
@@ -28,6 +30,7 @@ from punctual_client import (
     QuotaError,
     RawJson,
     RequestEvent,
+    new_timer_id,
 )
 from punctual_client._core.durations import duration_text, parse_duration, parse_instant
 
@@ -269,9 +272,13 @@ def test_raw_json_refuses_what_is_no_json() -> None:
 
 @pytest.mark.parametrize("text", ["0s", "1ms", "1s", "1h30m", "14d", "3652d23h59m59s999ms"])
 def test_a_duration_is_written_as_it_is_read(text: str) -> None:
-    duration = parse_duration(text)
-    assert duration is not None
-    assert duration_text(duration) == text
+    assert duration_text(parse_duration(text)) == text
+
+
+def test_a_new_id_is_a_uuid_of_version_7_of_this_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time_ns", lambda: 1_893_456_000_123_456_789)
+    made = UUID(new_timer_id())
+    assert (made.version, made.int >> 80) == (7, 1_893_456_000_123)
 
 
 def test_an_answer_without_its_fields_is_not_readable(mode: Mode) -> None:

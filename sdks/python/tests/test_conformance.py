@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from datetime import timedelta
 from typing import Any, cast
 
 import pytest
@@ -23,7 +24,7 @@ from conformance_run import (
     snake_name,
     words_of,
 )
-from punctual_client import PunctualError, RawJson, parse_duration
+from punctual_client import NoAnswerError, PunctualError, RawJson, parse_duration
 from punctual_client._core import repeats
 from punctual_client._core.durations import parse_instant
 from punctual_client._core.failures import bad_answer, connection_lost, connection_refused, may_repeat, took_too_long
@@ -196,8 +197,9 @@ def test_paging(case: Json, mode: Mode) -> None:
                 break
 
     if case.get("fails"):
-        with pytest.raises(RuntimeError, match="same cursor"):
+        with pytest.raises(NoAnswerError, match="same cursor") as caught:
             scripted.use(work)
+        assert (caught.value.code, caught.value.written) == ("unreadableAnswer", "no")
     else:
         scripted.use(work)
         assert found == case["ids"]
@@ -223,5 +225,8 @@ def test_signatures(case: Json) -> None:
 
 @pytest.mark.parametrize("case", cases_of("durations"), ids=lambda case: repr(case["text"]))
 def test_durations(case: Json) -> None:
-    duration = parse_duration(case["text"])
-    assert (None if duration is None else round(duration.total_seconds() * 1_000)) == case["ms"]
+    if case["ms"] is None:
+        with pytest.raises(ValueError, match="must be a duration"):
+            parse_duration(case["text"])
+    else:
+        assert parse_duration(case["text"]) == timedelta(milliseconds=case["ms"])

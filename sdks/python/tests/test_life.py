@@ -55,7 +55,7 @@ def use(mode: Mode, url: str, work: Callable[[Any], Awaitable[None]], fault: str
 
 
 def new_id() -> str:
-    return new_timer_id(time.time_ns() // 1_000_000)
+    return new_timer_id()
 
 
 @pytest.mark.parametrize("fault", ["pass", "cutBefore", "cutAfter", "hold", "duplicate"])

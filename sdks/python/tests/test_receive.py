@@ -243,9 +243,9 @@ def test_again_needs_one_time() -> None:
 
 @pytest.mark.parametrize("wrong", ["the mail server is down", "", "9999d", timedelta(seconds=-1), timedelta(days=9999)])
 def test_a_wait_that_the_service_would_not_understand_fails_where_it_is_written(wrong: Any, mode: Mode) -> None:
-    with pytest.raises(ValueError, match=r"."):
+    with pytest.raises(ValueError, match="the wait must"):
         Retry(wrong)
-    with pytest.raises(ValueError, match=r"."):
+    with pytest.raises(ValueError, match="the wait must"):
         Again(next_delay=wrong)
 
     def handle(_: TimerEvent[Any]) -> None:

@@ -291,7 +291,8 @@ class AsyncEvents(AsyncGroup):
         """Read events until the service ends the stream, or until you stop. If the connection breaks, this raises.
 
         It is for watching: a program that must not miss anything uses webhooks. Begin again with the `id` of the last
-        event. The namespaces are names, or prefixes such as `team-*`.
+        event. The namespaces are names, or prefixes such as `team-*`. The stream holds a connection until it is closed: use
+        `contextlib.closing`, or `aclosing` with the async client, if you stop before its end.
         """
         connection = self._caller.connection
         plan = stream_request(connection, namespaces, types, last_event_id)

@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from .._core.caller import Page, ReadPage
 from .._core.connection import Connection
+from .._core.failures import endless_list
 from .driver import AsyncDriver
 
 T = TypeVar("T")
@@ -35,7 +36,7 @@ class AsyncPaged(Generic[T]):
             if page.next_cursor is None:
                 return
             if page.next_cursor == cursor:
-                raise RuntimeError("the service answered the same cursor again: the list would not end")
+                raise endless_list()
             cursor = page.next_cursor
 
     async def __aiter__(self) -> AsyncIterator[T]:

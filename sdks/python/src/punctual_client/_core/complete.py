@@ -81,9 +81,9 @@ def _without_delay(caller: Caller, fields: Fields) -> Fields:
     delay = fields.get("delay")
     if delay is None or "executeAt" in fields or caller.connection.settings.delay_from == "server":
         return fields
-    duration = parse_duration(delay) if isinstance(delay, str) else None
-    if duration is None:
-        raise refused_here("delay", "must be a duration such as 90s, 1h30m or 7d, of at most 3653 days")
-    execute_at = instant_of_ms(caller.connection.now_ms()) + duration
+    try:
+        execute_at = instant_of_ms(caller.connection.now_ms()) + parse_duration(str(delay))
+    except ValueError as error:
+        raise refused_here("delay", str(error)) from None
     others = {name: value for name, value in fields.items() if name != "delay"}
     return {**others, "executeAt": instant_text(execute_at)}

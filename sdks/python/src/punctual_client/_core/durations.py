@@ -15,22 +15,23 @@ _LONGEST_TEXT = 100
 _LONGEST = timedelta(days=3653)
 """The longest duration of the grammar: ten years."""
 
+_FORM = f"must be a duration such as 90s, 1h30m or 7d, of at most {_LONGEST.days} days"
 _MILLISECOND = timedelta(milliseconds=1)
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1))
 
 
-def parse_duration(text: str) -> timedelta | None:
-    """Read `90s`, `1h30m`, `250ms`, `7d` or `PT90S`. The result is None if the text is no duration."""
-    if not 0 < len(text) <= _LONGEST_TEXT:
-        return None
+def parse_duration(text: str) -> timedelta:
+    """Read `90s`, `1h30m`, `250ms`, `7d` or `PT90S`. Raises a ValueError if the text is no duration, or too long a one."""
     is_iso = text.startswith("P")
-    match = (_ISO if is_iso else _SHORT).fullmatch(text)
+    match = (_ISO if is_iso else _SHORT).fullmatch(text) if 0 < len(text) <= _LONGEST_TEXT else None
     if match is None:
-        return None
+        raise ValueError(_FORM)
     days, hours, minutes, seconds, rest = (part or "0" for part in match.groups())
     total = ((int(days) * 24 + int(hours)) * 60 + int(minutes)) * 60 + int(seconds)
     total_ms = total * 1_000 + int(rest.ljust(3, "0") if is_iso else rest)
-    return total_ms * _MILLISECOND if total_ms <= _LONGEST // _MILLISECOND else None
+    if total_ms > _LONGEST // _MILLISECOND:
+        raise ValueError(_FORM)
+    return total_ms * _MILLISECOND
 
 
 def duration_text(duration: timedelta) -> str:

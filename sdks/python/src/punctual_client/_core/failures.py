@@ -93,6 +93,18 @@ def unreadable(
     )
 
 
+def endless_list() -> NoAnswerError:
+    """Make the error of a list that would never end."""
+    return NoAnswerError(
+        Failure(
+            code="unreadableAnswer",
+            message="the service answered the same cursor again: the list would not end",
+            written="no",
+            retryable=False,
+        )
+    )
+
+
 def bad_answer(status: int, headers: Mapping[str, str], text: str, place: str) -> PunctualError:
     """Make the error of an answer that is no success."""
     request_id = headers.get("x-request-id")

@@ -89,7 +89,7 @@ def _reader_of(hint: Any) -> Reader:
     if hint is datetime:
         return parse_instant
     if hint is timedelta:
-        return _read_duration
+        return parse_duration
     origin = get_origin(hint) or hint
     if origin is tuple:
         read_item = _reader_of(get_args(hint)[0])
@@ -151,13 +151,6 @@ def _fits(shape: Any, value: Mapping[str, object]) -> bool:
         for field in dataclasses.fields(shape)
         if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
     )
-
-
-def _read_duration(text: str) -> timedelta:
-    duration = parse_duration(text)
-    if duration is None:
-        raise ValueError(f"{text!r} is no duration")
-    return duration
 
 
 def _as_it_is(value: object) -> object:

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from .._core.caller import Page, ReadPage
 from .._core.connection import Connection
+from .._core.failures import endless_list
 from .driver import Driver
 
 T = TypeVar("T")
@@ -34,7 +35,7 @@ class Paged(Generic[T]):
             if page.next_cursor is None:
                 return
             if page.next_cursor == cursor:
-                raise RuntimeError("the service answered the same cursor again: the list would not end")
+                raise endless_list()
             cursor = page.next_cursor
 
     def __iter__(self) -> Iterator[T]:

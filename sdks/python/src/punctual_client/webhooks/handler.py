@@ -51,9 +51,10 @@ class Dead(Exception):  # noqa: N818
 
 def _checked(duration: Duration) -> Duration:
     """Refuse what the service would not understand, where the mistake is."""
-    text = duration_text(duration) if isinstance(duration, timedelta) else duration
-    if parse_duration(text) is None:
-        raise ValueError("the duration must be such as 90s, 1h30m or 7d, of at most 3653 days")
+    try:
+        parse_duration(duration_text(duration) if isinstance(duration, timedelta) else duration)
+    except ValueError as error:
+        raise ValueError(f"the wait {error}") from None
     return duration
 
 
