@@ -33,7 +33,8 @@ class AsyncWebhookHandler(Generic[P]):
     It is an ASGI application. In frameworks you can also await `receive` with the headers and the raw body.
 
     ```python
-    app.mount("/hooks", AsyncWebhookHandler(secrets=os.environ["WEBHOOK_SECRET"], handle=remind))
+    handler = AsyncWebhookHandler(secrets=os.environ["WEBHOOK_SECRET"], handle=remind)
+    app = Starlette(routes=[Route("/hooks", handler, methods=["POST"])])
     ```
     """
 

@@ -38,7 +38,7 @@ class WebhookHandler(Generic[P]):
     It is a WSGI application. In frameworks call `receive` with the headers and the raw body.
 
     ```python
-    receive = WebhookHandler(secrets=os.environ["WEBHOOK_SECRET"], handle=lambda event: remind(event.timer_id))
+    application = WebhookHandler(secrets=os.environ["WEBHOOK_SECRET"], handle=remind)
     ```
     """
 
