@@ -8,7 +8,7 @@ import pytest
 
 from conformance_run import Mode
 
-pytest_plugins = ["punctual_client.testing.pytest_plugin"]
+pytest_plugins = ["_punctual_pytest_plugin"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

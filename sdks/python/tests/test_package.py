@@ -156,4 +156,9 @@ def test_the_installed_package_has_types_that_the_strictest_checkers_accept(user
 
 def test_pytest_finds_the_plug_in(user: Path) -> None:
     script = "from importlib.metadata import entry_points; print([e.value for e in entry_points(group='pytest11')])"
-    assert "'punctual_client.testing.pytest_plugin'" in run([python_of(user), "-c", script], user, PYTHONPATH="")
+    assert "'_punctual_pytest_plugin'" in run([python_of(user), "-c", script], user, PYTHONPATH="")
+
+
+def test_the_plug_in_loads_the_library_only_for_tests_that_use_it() -> None:
+    script = "import sys, _punctual_pytest_plugin; print({'httpx', 'punctual_client'} & set(sys.modules))"
+    assert run([sys.executable, "-c", script], HERE, PYTHONPATH=str(HERE / "src")) == "set()\n"

@@ -69,7 +69,7 @@ def test_a_program_prints_what_the_readme_says(
 def test_the_test_for_pytest_passes(tmp_path: Path) -> None:
     [block] = [block for block in blocks() if block["note"] == "a test for pytest"]
     (tmp_path / "test_trial.py").write_text(block["text"], encoding="utf-8")
-    plugin = ["-p", "punctual_client.testing.pytest_plugin", "-p", "no:cacheprovider"]
+    plugin = ["-p", "_punctual_pytest_plugin", "-p", "no:cacheprovider"]
     ended = run_python(["-m", "pytest", "--quiet", *plugin, "test_trial.py"], tmp_path, "")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "1 passed" in ended.stdout
