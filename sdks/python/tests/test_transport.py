@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import httpcore
 import httpx
 import pytest
 
@@ -24,6 +25,61 @@ def failure_of(mode: Mode, **options: Any) -> NoAnswerError:
 
 def test_an_answer_that_comes_too_slowly_is_a_time_out(mode: Mode) -> None:
     assert failure_of(mode, timeout=1e-9).code == "timeout"
+
+
+class SlowNetwork(httpcore.NetworkBackend, httpcore.NetworkStream):
+    """Takes 4 s to connect and 1.5 s for each write, on a clock of its own, and remembers how long it was allowed to take."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.allowed: list[tuple[str, float | None]] = []
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def _take(self, phase: str, timeout: float | None, seconds: float) -> None:
+        self.allowed.append((phase, timeout))
+        self.now += seconds
+
+    def connect_tcp(
+        self, host: str, port: int, timeout: float | None = None, *_: Any, **__: Any
+    ) -> httpcore.NetworkStream:
+        assert (host, port) == ("service.test", 80)
+        self._take("connect", timeout, 4)
+        return self
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        if buffer:
+            self._take("write", timeout, 1.5)
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        self._take("read", timeout, 0)
+        return f"HTTP/1.1 200 OK\r\ncontent-length: {len(COUNT)}\r\n\r\n{COUNT}".encode()[:max_bytes]
+
+    def close(self) -> None: ...
+
+    def get_extra_info(self, info: str) -> Any:
+        assert info
+
+
+def test_the_time_limit_of_a_try_is_for_all_its_phases_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = SlowNetwork()
+    monkeypatch.setattr("punctual_client._core.time_left.monotonic", network.monotonic)
+    transport = httpx.HTTPTransport()
+    transport._pool = httpcore.ConnectionPool(network_backend=network)
+    with httpx.Client(transport=transport) as http:
+        punctual = Punctual("http://service.test", "", namespace="a", http_client=http, timeout=10)
+        assert punctual.timers.count().count == 0
+    # The head and the body are written one after the other.
+    assert network.allowed == [("connect", 10), ("write", 6), ("write", 4.5), ("read", 3)]
+
+
+def test_both_clients_give_httpx_the_time_that_is_left(mode: Mode) -> None:
+    scripted = ScriptedClient(mode, [{"body": COUNT}], timeout=10)
+    scripted.use(lambda client: client.timers.count())
+    left = scripted.sent[0].extensions["timeout"]
+    assert set(left) == {"pool", "connect", "write", "read"}
+    assert left["read"] <= 10
 
 
 def test_an_answer_that_is_too_large_is_not_read_to_its_end(mode: Mode, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncGenerator
 from typing import TypeVar, cast
 
@@ -13,6 +12,7 @@ from .._core.connection import Connection, Plan, ReadKey, Reply, Send, Wait
 from .._core.event_stream import EventReader
 from .._core.failures import OK, bad_answer, connection_lost, with_written
 from .._core.http_errors import MOST_ANSWER_BYTES, STREAM_SILENCE, AnswerTooLargeError, failure_of
+from .._core.time_left import TimeLeft
 from ..contract.operators import StreamEvent
 from ..errors import PunctualError
 from .called import called
@@ -48,18 +48,18 @@ class AsyncDriver:
                     error = failure
 
     async def _send(self, send: Send, connection: Connection) -> Reply:
-        ends = time.monotonic() + send.timeout
+        left = TimeLeft(send.timeout)
         try:
             async with self.http.stream(
                 "POST",
                 send.url,
                 headers=dict(send.headers),
                 content=send.body,
-                timeout=send.timeout,
+                extensions={"timeout": left},
                 # A redirect could lead to another origin, which must not get the key.
                 follow_redirects=False,
             ) as response:
-                return Reply(response.status_code, response.headers, await _text_of(response, ends))
+                return Reply(response.status_code, response.headers, await _text_of(response, left))
         except (httpx.HTTPError, httpx.StreamError) as error:
             raise failure_of(error, connection.settings.url, send.timeout) from error
 
@@ -74,7 +74,7 @@ class AsyncDriver:
                 "GET", send.url, headers=dict(send.headers), timeout=timeout, follow_redirects=False
             ) as response:
                 if response.status_code != OK:
-                    text = await _text_of(response, time.monotonic() + send.timeout)
+                    text = await _text_of(response, TimeLeft(send.timeout))
                     raise bad_answer(response.status_code, response.headers, text, place)
                 async for piece in response.aiter_text():
                     for event in events.feed(piece):
@@ -85,7 +85,7 @@ class AsyncDriver:
             raise with_written(connection_lost(place, str(error)), "no") from error
 
 
-async def _text_of(response: httpx.Response, ends: float) -> str:
+async def _text_of(response: httpx.Response, time_left: TimeLeft) -> str:
     pieces: list[bytes] = []
     left = MOST_ANSWER_BYTES
     async for piece in response.aiter_bytes():
@@ -93,6 +93,6 @@ async def _text_of(response: httpx.Response, ends: float) -> str:
         left -= len(piece)
         if left < 0:
             raise AnswerTooLargeError(f"the answer has more than {MOST_ANSWER_BYTES} bytes")
-        if time.monotonic() > ends:
+        if time_left.is_over:
             raise httpx.ReadTimeout("the answer takes too long")
     return b"".join(pieces).decode("utf-8", "replace")

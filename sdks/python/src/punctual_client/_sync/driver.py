@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Generator
 from typing import TypeVar, cast
 
@@ -12,6 +11,7 @@ from .._core.connection import Connection, Plan, ReadKey, Reply, Send, Wait
 from .._core.event_stream import EventReader
 from .._core.failures import OK, bad_answer, connection_lost, with_written
 from .._core.http_errors import MOST_ANSWER_BYTES, STREAM_SILENCE, AnswerTooLargeError, failure_of
+from .._core.time_left import TimeLeft
 from ..contract.operators import StreamEvent
 from ..errors import PunctualError
 from .called import called
@@ -47,18 +47,18 @@ class Driver:
                     error = failure
 
     def _send(self, send: Send, connection: Connection) -> Reply:
-        ends = time.monotonic() + send.timeout
+        left = TimeLeft(send.timeout)
         try:
             with self.http.stream(
                 "POST",
                 send.url,
                 headers=dict(send.headers),
                 content=send.body,
-                timeout=send.timeout,
+                extensions={"timeout": left},
                 # A redirect could lead to another origin, which must not get the key.
                 follow_redirects=False,
             ) as response:
-                return Reply(response.status_code, response.headers, _text_of(response, ends))
+                return Reply(response.status_code, response.headers, _text_of(response, left))
         except (httpx.HTTPError, httpx.StreamError) as error:
             raise failure_of(error, connection.settings.url, send.timeout) from error
 
@@ -73,7 +73,7 @@ class Driver:
                 "GET", send.url, headers=dict(send.headers), timeout=timeout, follow_redirects=False
             ) as response:
                 if response.status_code != OK:
-                    text = _text_of(response, time.monotonic() + send.timeout)
+                    text = _text_of(response, TimeLeft(send.timeout))
                     raise bad_answer(response.status_code, response.headers, text, place)
                 for piece in response.iter_text():
                     for event in events.feed(piece):  # noqa: UP028  # The async form has no "yield from".
@@ -84,7 +84,7 @@ class Driver:
             raise with_written(connection_lost(place, str(error)), "no") from error
 
 
-def _text_of(response: httpx.Response, ends: float) -> str:
+def _text_of(response: httpx.Response, time_left: TimeLeft) -> str:
     pieces: list[bytes] = []
     left = MOST_ANSWER_BYTES
     for piece in response.iter_bytes():
@@ -92,6 +92,6 @@ def _text_of(response: httpx.Response, ends: float) -> str:
         left -= len(piece)
         if left < 0:
             raise AnswerTooLargeError(f"the answer has more than {MOST_ANSWER_BYTES} bytes")
-        if time.monotonic() > ends:
+        if time_left.is_over:
             raise httpx.ReadTimeout("the answer takes too long")
     return b"".join(pieces).decode("utf-8", "replace")
