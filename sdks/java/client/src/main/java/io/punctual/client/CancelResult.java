@@ -13,7 +13,7 @@ public enum CancelResult {
     /** The timer is a dead letter. */
     ALREADY_DEAD("alreadyDead"),
     /** A value of a newer service. {@code json()} has its text. */
-    UNKNOWN("");
+    UNKNOWN("unknown");
 
     private final String text;
 

@@ -11,7 +11,7 @@ public enum CreateResult {
     /** The same timer has finished, so nothing changed. */
     ALREADY_FINISHED("alreadyFinished"),
     /** A value of a newer service. {@code json()} has its text. */
-    UNKNOWN("");
+    UNKNOWN("unknown");
 
     private final String text;
 

@@ -17,7 +17,7 @@ public enum FinishReason {
     /** A call of {@code onDead} was for a timer that is not dead any more. */
     NOT_DEAD("notDead"),
     /** A value of a newer service. {@code json()} has its text. */
-    UNKNOWN("");
+    UNKNOWN("unknown");
 
     private final String text;
 

@@ -7,7 +7,7 @@ public enum OnExpire {
     /** It is cancelled without a call. */
     DROP("drop"),
     /** A value of a newer service. {@code json()} has its text. */
-    UNKNOWN("");
+    UNKNOWN("unknown");
 
     private final String text;
 

@@ -34,7 +34,7 @@ public final class Paged<T> implements Iterable<T> {
      * @param limit how many items a page has at most: up to 1,000, and 100 by default
      * @return a list
      */
-    public Paged<T> pageSize(int limit) {
+    public Paged<T> withPageSize(int limit) {
         return with("limit", limit);
     }
 
@@ -44,7 +44,7 @@ public final class Paged<T> implements Iterable<T> {
      * @param cursor the {@code nextCursor} of an earlier page
      * @return a list
      */
-    public Paged<T> startAt(String cursor) {
+    public Paged<T> withCursor(String cursor) {
         return with("cursor", cursor);
     }
 
@@ -125,7 +125,7 @@ public final class Paged<T> implements Iterable<T> {
         @Override
         public Page<T> next() {
             if (!hasNext()) throw new NoSuchElementException();
-            Page<T> page = (isFirst ? Paged.this : startAt(cursor.orElseThrow())).page();
+            Page<T> page = (isFirst ? Paged.this : withCursor(cursor.orElseThrow())).page();
             if (page.nextCursor().isPresent() && page.nextCursor().equals(cursor)) {
                 throw new IllegalStateException("the service answered the same cursor again: the list would not end");
             }

@@ -155,21 +155,21 @@ public final class Timers {
      * @param request which timers
      * @return what that did
      */
-    public DeleteManyTimersAnswer cancelMany(DeleteManyTimers request) {
+    public CancelManyTimersAnswer cancelMany(CancelManyTimers request) {
         return CancellableFuture.await(() -> cancelManyAsync(request));
     }
 
     /**
-     * {@link #cancelMany(DeleteManyTimers)} without blocking.
+     * {@link #cancelMany(CancelManyTimers)} without blocking.
      *
      * @param request which timers
      * @return what that did
      */
-    public CompletableFuture<DeleteManyTimersAnswer> cancelManyAsync(DeleteManyTimers request) {
+    public CompletableFuture<CancelManyTimersAnswer> cancelManyAsync(CancelManyTimers request) {
         return punctual.exchangeAsync(
                 "timers.deleteMany",
                 complete.ofSelection(request.fields(), "filter", "all"),
-                DeleteManyTimersAnswer.class);
+                CancelManyTimersAnswer.class);
     }
 
     /**

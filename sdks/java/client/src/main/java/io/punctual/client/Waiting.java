@@ -27,7 +27,7 @@ public record Waiting(Reason reason, Instant since, String detail) {
         /** The service cannot read the secrets of the namespace. */
         SEALED("sealed"),
         /** A value of a newer service. {@code json()} has its text. */
-        UNKNOWN("");
+        UNKNOWN("unknown");
 
         private final String text;
 

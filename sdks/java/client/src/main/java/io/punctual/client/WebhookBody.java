@@ -7,7 +7,7 @@ public enum WebhookBody {
     /** The payload alone. The headers say what the timer is. */
     PAYLOAD("payload"),
     /** A value of a newer service. {@code json()} has its text. */
-    UNKNOWN("");
+    UNKNOWN("unknown");
 
     private final String text;
 

@@ -13,7 +13,7 @@ public enum WebhookMethod {
     /** DELETE. */
     DELETE("DELETE"),
     /** A value of a newer service. {@code json()} has its text. */
-    UNKNOWN("");
+    UNKNOWN("unknown");
 
     private final String text;
 

@@ -68,6 +68,8 @@ class ContractTest {
             entry("ClusterShard", "admin.ClusterAnswer$Shard"),
             entry("KeptSecret", "admin.SecretFingerprint"),
             entry("WebhookTargetInput", "TargetInput"),
+            entry("DeleteManyTimers", "CancelManyTimers"),
+            entry("DeleteManyTimersAnswer", "CancelManyTimersAnswer"),
             entry("HistogramFilter", "CountTimers"),
             entry("TimerFired", "webhooks.TimerEvent"),
             entry("TimerDead", "webhooks.TimerEvent"),
@@ -112,8 +114,8 @@ class ContractTest {
 
     /** Fields with another name in Java: {@code schema.field}, or {@code *.field} for all schemas. */
     private static final Map<String, Map.Entry<Class<?>, String>> OTHER_NAMES = Map.ofEntries(
-            entry("*.cursor", entry(Paged.class, "startAt")),
-            entry("*.limit", entry(Paged.class, "pageSize")),
+            entry("*.cursor", entry(Paged.class, "withCursor")),
+            entry("*.limit", entry(Paged.class, "withPageSize")),
             entry("*.namespace", entry(Punctual.class, "inNamespace")),
             entry("ListTimers.include", entry(ListTimers.class, "includePayload")),
             entry("CreateManyTimers.timers", entry(Timers.class, "createMany")),

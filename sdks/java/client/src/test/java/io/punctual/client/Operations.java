@@ -66,11 +66,11 @@ final class Operations {
                                     ? punctual.timers().cancel(fields.text("timerId"), (Long) fields.take("ifRevision"))
                                     : punctual.timers().cancel(fields.text("timerId")))),
             entry("timers.deleteMany", (punctual, fields) -> punctual.timers()
-                    .cancelMany(Filling.fill(new DeleteManyTimers(), fields.rest()))),
+                    .cancelMany(Filling.fill(new CancelManyTimers(), fields.rest()))),
             entry("timers.list", (punctual, fields) -> {
                 Object cursor = fields.take("cursor");
                 Paged<Timer> list = punctual.timers().list(Filling.fill(new ListTimers(), fields.rest()));
-                return cursor == null ? list : list.startAt((String) cursor);
+                return cursor == null ? list : list.withCursor((String) cursor);
             }),
             entry("timers.count", (punctual, fields) -> punctual.timers()
                     .count(Filling.fill(new CountTimers(), fields.rest()))),

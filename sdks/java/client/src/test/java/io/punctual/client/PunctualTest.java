@@ -172,8 +172,8 @@ class PunctualTest {
     @DisplayName("a future fails with the same exception, and the blocking call shows its caller's stack")
     void futures() {
         ScriptedClient scripted = new ScriptedClient(Try.failure("lost"));
-        CompletableFuture<DeleteManyTimersAnswer> future =
-                scripted.punctual.timers().cancelManyAsync(new DeleteManyTimers().all());
+        CompletableFuture<CancelManyTimersAnswer> future =
+                scripted.punctual.timers().cancelManyAsync(new CancelManyTimers().all());
         Throwable thrown = assertThrows(CompletionException.class, future::join);
         assertEquals(
                 "connectionLost",
@@ -182,7 +182,7 @@ class PunctualTest {
                 assertThrows(ConnectionException.class, () -> new ScriptedClient(Try.failure("lost"))
                         .punctual
                         .timers()
-                        .cancelMany(new DeleteManyTimers().all()));
+                        .cancelMany(new CancelManyTimers().all()));
         assertTrue(List.of(blocking.getStackTrace()).toString().contains("PunctualTest"));
     }
 

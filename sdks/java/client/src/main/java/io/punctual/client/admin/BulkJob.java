@@ -60,7 +60,7 @@ public record BulkJob(
         /** Cancels pending timers. */
         CANCEL("cancel"),
         /** A value of a newer service. {@code json()} has its text. */
-        UNKNOWN("");
+        UNKNOWN("unknown");
 
         private final String text;
 
@@ -86,7 +86,7 @@ public record BulkJob(
         /** It could not go on. */
         FAILED("failed"),
         /** A value of a newer service. {@code json()} has its text. */
-        UNKNOWN("");
+        UNKNOWN("unknown");
 
         private final String text;
 

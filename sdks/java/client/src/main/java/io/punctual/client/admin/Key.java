@@ -47,7 +47,7 @@ public record Key(
         /** The service cannot read its record. */
         UNREADABLE("unreadable"),
         /** A value of a newer service. {@code json()} has its text. */
-        UNKNOWN("");
+        UNKNOWN("unknown");
 
         private final String text;
 

@@ -41,7 +41,7 @@ public enum KeyAction {
     /** Everything. */
     ALL("*"),
     /** A value of a newer service. {@code json()} has its text. */
-    UNKNOWN("");
+    UNKNOWN("unknown");
 
     private final String text;
 

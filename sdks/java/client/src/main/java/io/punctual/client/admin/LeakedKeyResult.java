@@ -7,7 +7,7 @@ public enum LeakedKeyResult {
     /** It had ended before. */
     ALREADY_REVOKED("alreadyRevoked"),
     /** A value of a newer service. {@code json()} has its text. */
-    UNKNOWN("");
+    UNKNOWN("unknown");
 
     private final String text;
 

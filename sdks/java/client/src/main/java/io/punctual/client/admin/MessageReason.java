@@ -9,7 +9,7 @@ public enum MessageReason {
     /** It failed too often. */
     DELIVERIES_EXHAUSTED("deliveriesExhausted"),
     /** A value of a newer service. {@code json()} has its text. */
-    UNKNOWN("");
+    UNKNOWN("unknown");
 
     private final String text;
 

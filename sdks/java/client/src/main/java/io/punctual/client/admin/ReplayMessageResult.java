@@ -7,7 +7,7 @@ public enum ReplayMessageResult {
     /** The broker has had this replay already. */
     DUPLICATE("duplicate"),
     /** A value of a newer service. {@code json()} has its text. */
-    UNKNOWN("");
+    UNKNOWN("unknown");
 
     private final String text;
 

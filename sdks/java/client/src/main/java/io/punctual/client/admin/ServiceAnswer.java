@@ -32,7 +32,7 @@ public record ServiceAnswer(
         /** The store is a restored backup. */
         RESTORED("restored"),
         /** A value of a newer service. {@code json()} has its text. */
-        UNKNOWN("");
+        UNKNOWN("unknown");
 
         private final String text;
 

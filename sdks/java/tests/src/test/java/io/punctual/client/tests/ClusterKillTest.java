@@ -45,7 +45,7 @@ class ClusterKillTest {
 
             List<Integer> numbers = new ArrayList<>();
             for (Timer timer :
-                    punctual.timers().list(new ListTimers().includePayload()).pageSize(500)) {
+                    punctual.timers().list(new ListTimers().includePayload()).withPageSize(500)) {
                 numbers.add(timer.payload(Numbered.class).orElseThrow().number());
             }
             assertEquals(CREATES, numbers.size());

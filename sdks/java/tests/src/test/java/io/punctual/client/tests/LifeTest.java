@@ -11,7 +11,7 @@ import io.punctual.client.CountTimers;
 import io.punctual.client.CreateResult;
 import io.punctual.client.CreateTimer;
 import io.punctual.client.CreateTimerAnswer;
-import io.punctual.client.DeleteManyTimers;
+import io.punctual.client.CancelManyTimers;
 import io.punctual.client.ListState;
 import io.punctual.client.ListTimers;
 import io.punctual.client.NotFoundException;
@@ -149,7 +149,7 @@ class LifeTest {
         String tag = Punctual.newTimerId();
         timers.create(timer(Punctual.newTimerId(), NOWHERE).tags(tag));
         long before = proxy.requests();
-        DeleteManyTimers request = new DeleteManyTimers().filter(new TimerFilter().tag(tag));
+        CancelManyTimers request = new CancelManyTimers().filter(new TimerFilter().tag(tag));
         PunctualException failure =
                 assertThrows(PunctualException.class, () -> under(fault, () -> timers.cancelMany(request)));
         assertEquals(Written.UNKNOWN, failure.written());

@@ -1,10 +1,10 @@
 package io.punctual.client;
 
 /** Which pending timers to cancel: {@code filter}, or {@code all}. */
-public final class DeleteManyTimers extends Request<DeleteManyTimers> {
+public final class CancelManyTimers extends Request<CancelManyTimers> {
     /** A request without fields. */
-    public DeleteManyTimers() {
-        super(DeleteManyTimers.class);
+    public CancelManyTimers() {
+        super(CancelManyTimers.class);
     }
 
     /**
@@ -13,7 +13,7 @@ public final class DeleteManyTimers extends Request<DeleteManyTimers> {
      * @param namespace a text
      * @return this request
      */
-    public DeleteManyTimers namespace(String namespace) {
+    public CancelManyTimers namespace(String namespace) {
         return put("namespace", namespace);
     }
 
@@ -23,7 +23,7 @@ public final class DeleteManyTimers extends Request<DeleteManyTimers> {
      * @param filter the value
      * @return this request
      */
-    public DeleteManyTimers filter(TimerFilter filter) {
+    public CancelManyTimers filter(TimerFilter filter) {
         return put("filter", filter);
     }
 
@@ -32,7 +32,7 @@ public final class DeleteManyTimers extends Request<DeleteManyTimers> {
      *
      * @return this request
      */
-    public DeleteManyTimers all() {
+    public CancelManyTimers all() {
         return put("all", true);
     }
 
@@ -42,7 +42,7 @@ public final class DeleteManyTimers extends Request<DeleteManyTimers> {
      * @param cursor a text
      * @return this request
      */
-    public DeleteManyTimers cursor(String cursor) {
+    public CancelManyTimers cursor(String cursor) {
         return put("cursor", cursor);
     }
 }

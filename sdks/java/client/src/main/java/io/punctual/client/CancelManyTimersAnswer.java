@@ -13,5 +13,5 @@ import java.util.OptionalLong;
  * @param examined how many timers the call looked at
  * @param json the whole answer, also with fields of a newer service
  */
-public record DeleteManyTimersAnswer(
+public record CancelManyTimersAnswer(
         long cancelled, long inFlight, boolean more, Optional<String> nextCursor, OptionalLong examined, Json json) {}
