@@ -7,7 +7,6 @@ import io.punctual.client.webhooks.WebhookRequest;
 import io.punctual.client.webhooks.WebhookResponse;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
@@ -22,6 +21,7 @@ import java.util.function.BiFunction;
  * TestService#receiver()}.
  */
 public final class TestReceiver implements AutoCloseable {
+    private static final String HOST = "127.0.0.1";
     /** The service gives up an attempt after 15 s. */
     private static final int TIMEOUT_SECONDS = 15;
 
@@ -36,7 +36,7 @@ public final class TestReceiver implements AutoCloseable {
     TestReceiver(BiFunction<WebhookRequest, TimerEvent, WebhookResponse> reply) {
         this.reply = reply;
         try {
-            server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+            server = HttpServer.create(new InetSocketAddress(HOST, 0), 0);
         } catch (IOException failure) {
             throw new UncheckedIOException(failure);
         }
@@ -57,7 +57,7 @@ public final class TestReceiver implements AutoCloseable {
      * @return a URL of this machine
      */
     public String url() {
-        return "http://127.0.0.1:" + server.getAddress().getPort() + "/";
+        return "http://" + HOST + ":" + server.getAddress().getPort() + "/";
     }
 
     /**

@@ -121,6 +121,7 @@ public final class TestService implements AutoCloseable {
      *
      * @param by such as {@code 31d}
      * @return how many timers fired on the way
+     * @throws IllegalStateException if timers arm each other again and again without a delay
      */
     public long advance(String by) {
         Admin patient = new Admin(punctual.withTimeout(ADVANCE_WITHIN));
@@ -131,6 +132,10 @@ public final class TestService implements AutoCloseable {
         for (int calls = 1; answer.more() && calls < ADVANCES_MOST; calls++) {
             answer = patient.advanceClock(new AdvanceClock().to(end));
             fired += answer.fired();
+        }
+        if (answer.more()) {
+            throw new IllegalStateException("timers were still due after " + ADVANCES_MOST + " calls: do they arm each"
+                    + " other again without a delay?");
         }
         return fired;
     }
