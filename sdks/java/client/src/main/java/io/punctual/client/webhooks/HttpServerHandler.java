@@ -6,7 +6,8 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The handler for the HTTP server of the JDK: {@code server.createContext("/hooks", new HttpServerHandler(handler))}.
+ * The handler for the HTTP server of the JDK: {@code server.createContext("/hooks", new HttpServerHandler(handler))}. A
+ * program with modules needs {@code requires jdk.httpserver}.
  */
 public final class HttpServerHandler implements HttpHandler {
     private final WebhookHandler handler;

@@ -1,6 +1,7 @@
 package io.punctual.client.webhooks;
 
 import io.punctual.client.Durations;
+import io.punctual.client.Json;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -105,11 +106,17 @@ public sealed interface Outcome permits Outcome.Delivered, Outcome.Again, Outcom
         /**
          * The same with a new payload.
          *
-         * @param changed what {@link io.punctual.client.Json#of} takes
+         * @param changed what {@link io.punctual.client.Json#of} takes; {@code null} is sent as null
          * @return an outcome
          */
         public Again withPayload(Object changed) {
-            return new Again(nextDelay, nextExecuteAt, Optional.of(changed));
+            return new Again(nextDelay, nextExecuteAt, Optional.of(changed == null ? Json.NULL : changed));
+        }
+
+        /** Without the payload, which must not get into logs. */
+        @Override
+        public String toString() {
+            return "Again[" + nextDelay.or(() -> nextExecuteAt.map(Instant::toString)).orElse("") + "]";
         }
     }
 

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -46,7 +47,8 @@ public final class WebhookHandler {
     }
 
     /**
-     * Answers one request. It blocks until your function is done, and throws nothing.
+     * Answers one request. It blocks until your function is done, and throws no exception. An {@link Error} of your
+     * function passes through: the container of the endpoint must see it.
      *
      * @param request a request whose body is unread
      * @return the answer
@@ -174,8 +176,12 @@ public final class WebhookHandler {
          *
          * @param secrets texts such as {@code whsec_…}
          * @return this builder
+         * @throws IllegalArgumentException if one of them is null, such as a variable of the environment that is not set
          */
         public Builder secrets(String... secrets) {
+            if (Arrays.asList(secrets).contains(null)) {
+                throw new IllegalArgumentException("a webhook secret is null: is its variable set?");
+            }
             this.secrets = List.of(secrets);
             return this;
         }
@@ -207,9 +213,14 @@ public final class WebhookHandler {
          * @param tag the tag
          * @param tagged your function
          * @return this builder
+         * @throws IllegalArgumentException if the tag has a function already
          */
         public Builder on(String tag, TimerFunction tagged) {
-            functions.put(tag, tagged);
+            Objects.requireNonNull(tag, "tag");
+            Objects.requireNonNull(tagged, "tagged");
+            if (functions.putIfAbsent(tag, tagged) != null) {
+                throw new IllegalArgumentException("the tag " + tag + " has a function already");
+            }
             return this;
         }
 
@@ -242,7 +253,7 @@ public final class WebhookHandler {
          * @return this builder
          */
         public Builder tolerance(Duration tolerance) {
-            this.tolerance = tolerance;
+            this.tolerance = Objects.requireNonNull(tolerance, "tolerance");
             return this;
         }
 
@@ -253,7 +264,7 @@ public final class WebhookHandler {
          * @return this builder
          */
         public Builder timeout(Duration timeout) {
-            this.timeout = timeout;
+            this.timeout = Objects.requireNonNull(timeout, "timeout");
             return this;
         }
 
@@ -289,7 +300,7 @@ public final class WebhookHandler {
          * @return this builder
          */
         public Builder clock(Clock clock) {
-            this.clock = clock;
+            this.clock = Objects.requireNonNull(clock, "clock");
             return this;
         }
 

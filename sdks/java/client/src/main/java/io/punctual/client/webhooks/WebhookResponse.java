@@ -11,6 +11,12 @@ import java.util.Map;
  * @param body the body, in UTF-8
  */
 public record WebhookResponse(int status, Map<String, String> headers, String body) {
+    /** Without the body, which can have a payload, and must not get into logs. */
+    @Override
+    public String toString() {
+        return "WebhookResponse[" + status + "]";
+    }
+
     /**
      * A short text for people.
      *

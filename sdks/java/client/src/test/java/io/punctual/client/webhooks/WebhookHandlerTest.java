@@ -74,6 +74,10 @@ class WebhookHandlerTest {
         Throwable refused = assertThrows(IllegalArgumentException.class, wrong::build);
         assertTrue(refused.getMessage().contains("24 to 64 bytes"));
         assertTrue(!refused.getMessage().contains("whsec_short"));
+        Throwable unset = assertThrows(IllegalArgumentException.class, () -> builder().secrets((String) null));
+        assertTrue(unset.getMessage().contains("is its variable set"));
+        assertThrows(IllegalArgumentException.class, () -> builder().on("a", function).on("a", function));
+        assertThrows(NullPointerException.class, () -> builder().on("a", null));
         assertThrows(IllegalArgumentException.class, builder()::build);
         assertThrows(IllegalArgumentException.class, builder().handle(function).on("a", function)::build);
         assertThrows(IllegalArgumentException.class, builder().handle(function).fallback(function)::build);
@@ -94,6 +98,17 @@ class WebhookHandlerTest {
         assertEquals(500, handler.handle(ReceiveCases.requestOf(CASE, BODY)).status());
         assertEquals(1, logger.warnings.size());
         assertThrows(IllegalArgumentException.class, () -> Outcome.again("soon"));
+    }
+
+    @Test
+    @DisplayName("arms a timer again with the payload null, and shows no payload as text")
+    void nullPayload() {
+        Outcome.Again again = Outcome.again("1d").withPayload(null);
+        WebhookResponse answer =
+                builder().handle(event -> again).build().handle(ReceiveCases.requestOf(CASE, BODY));
+        assertEquals("{\"ok\":true,\"nextDelay\":\"1d\",\"payload\":null}", answer.body());
+        assertEquals("WebhookResponse[200]", answer.toString());
+        assertEquals("Again[1d]", again.withPayload("secret").toString());
     }
 
     @Test
