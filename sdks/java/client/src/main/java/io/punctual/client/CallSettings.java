@@ -1,9 +1,12 @@
 package io.punctual.client;
 
+import java.net.http.HttpRequest;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.LinkedHashMap;
+import java.util.Collections;
 import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
 
 /** What holds for the calls of one view of a client. {@code namespace} and {@code deadline} may be null. */
 record CallSettings(
@@ -14,11 +17,16 @@ record CallSettings(
         Instant deadline,
         Map<String, String> headers) {
 
+    private static final Duration SHORTEST_TIMEOUT = Duration.ofMillis(1);
+    private static final Duration LONGEST_TIMEOUT = Duration.ofDays(1);
+
     CallSettings {
-        if (timeout.isNegative() || timeout.toMillis() == 0)
-            throw new IllegalArgumentException("timeout must be at least 1 ms");
+        Objects.requireNonNull(delayFrom, "delayFrom");
+        Objects.requireNonNull(timeout, "timeout");
+        if (timeout.compareTo(SHORTEST_TIMEOUT) < 0 || timeout.compareTo(LONGEST_TIMEOUT) > 0)
+            throw new IllegalArgumentException("timeout must be from 1 ms to 1 day");
         if (maxRetries < 0 || maxRetries > 100) throw new IllegalArgumentException("maxRetries must be from 0 to 100");
-        headers = Map.copyOf(headers);
+        headers = Collections.unmodifiableMap(headers);
     }
 
     CallSettings withNamespace(String changed) {
@@ -41,8 +49,18 @@ record CallSettings(
         return new CallSettings(namespace, delayFrom, timeout, maxRetries, changed, headers);
     }
 
+    /** Names are the same in upper and lower case, so the last value counts. */
     CallSettings withHeader(String name, String value) {
-        Map<String, String> changed = new LinkedHashMap<>(headers);
+        Objects.requireNonNull(name, "name");
+        Objects.requireNonNull(value, "value");
+        try {
+            HttpRequest.newBuilder().setHeader(name, value);
+        } catch (IllegalArgumentException refused) {
+            // Without the message of the HTTP client, which would show the value.
+            throw new IllegalArgumentException("the header " + name + " has a name or a value that cannot be sent");
+        }
+        Map<String, String> changed = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
+        changed.putAll(headers);
         changed.put(name, value);
         return new CallSettings(namespace, delayFrom, timeout, maxRetries, deadline, changed);
     }

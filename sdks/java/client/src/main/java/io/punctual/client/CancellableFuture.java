@@ -30,6 +30,15 @@ final class CancellableFuture<T> extends CompletableFuture<T> {
         return isCancelled;
     }
 
+    /** A call that fails before it is sent is a future that fails, so that a caller looks in one place only. */
+    static <T> CompletableFuture<T> begin(Supplier<CompletableFuture<T>> call) {
+        try {
+            return call.get();
+        } catch (RuntimeException failure) {
+            return CompletableFuture.failedFuture(failure);
+        }
+    }
+
     /**
      * The value of a call, as soon as it is there. An interrupt of this thread ends the call, or keeps it from
      * beginning.

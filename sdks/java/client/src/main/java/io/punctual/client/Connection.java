@@ -9,6 +9,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.DateTimeException;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.Map;
@@ -106,9 +107,13 @@ final class Connection {
                 answer.complete(new AnswerText(response.statusCode(), response.headers(), text));
             }
         });
-        answer.orTimeout(limit.toMillis(), TimeUnit.MILLISECONDS).whenComplete((text, thrown) -> {
-            if (thrown instanceof TimeoutException) sent.cancel(true);
+        CompletableFuture<Void> limiting =
+                new CompletableFuture<Void>().completeOnTimeout(null, limit.toMillis(), TimeUnit.MILLISECONDS);
+        // Not on the thread of the timer. It is the only one of the JVM, and what follows can be code of the caller.
+        limiting.thenRunAsync(() -> {
+            if (answer.completeExceptionally(new TimeoutException())) sent.cancel(true);
         });
+        answer.whenComplete((text, thrown) -> limiting.cancel(false));
         return answer;
     }
 
@@ -159,7 +164,7 @@ final class Connection {
 
     private Duration limitOf(CallSettings settings) {
         if (settings.deadline() == null) return settings.timeout();
-        Duration left = Duration.ofMillis(settings.deadline().toEpochMilli() - surroundings.nowMs());
+        Duration left = Duration.between(Instant.ofEpochMilli(surroundings.nowMs()), settings.deadline());
         return left.compareTo(settings.timeout()) < 0 ? left : settings.timeout();
     }
 

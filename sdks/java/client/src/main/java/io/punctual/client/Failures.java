@@ -13,6 +13,8 @@ import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.Collectors;
+import javax.net.ssl.SSLHandshakeException;
+import javax.net.ssl.SSLPeerUnverifiedException;
 
 /** What a failed try means: which exception it is, and whether the service may have carried out the request. */
 final class Failures {
@@ -60,7 +62,10 @@ final class Failures {
                 || cause instanceof NoRouteToHostException
                 || cause instanceof UnknownHostException
                 || cause instanceof UnresolvedAddressException
-                || cause instanceof HttpConnectTimeoutException;
+                || cause instanceof HttpConnectTimeoutException
+                // Without a handshake no request is sent. A wrong certificate is the usual reason.
+                || cause instanceof SSLHandshakeException
+                || cause instanceof SSLPeerUnverifiedException;
     }
 
     private static String whyOf(Throwable cause) {

@@ -1,5 +1,7 @@
 package io.punctual.client;
 
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.net.http.HttpClient;
 import java.time.Duration;
 import java.time.Instant;
@@ -95,7 +97,7 @@ public final class Punctual {
     /**
      * The same client with another time limit of each try.
      *
-     * @param timeout the limit
+     * @param timeout from 1 ms to 1 day
      * @return a client that shares the connection
      */
     public Punctual withTimeout(Duration timeout) {
@@ -171,8 +173,16 @@ public final class Punctual {
     }
 
     <T> CompletableFuture<T> send(String operation, Map<String, ?> fields, Function<Json, T> reader) {
-        Outgoing outgoing = Outgoing.of(operation, fields);
-        return new Sending<>(connection, outgoing, settings, answer -> reader.apply(Json.parse(answer.text()))).start();
+        return send(operation, () -> fields, reader);
+    }
+
+    /** A request that is refused while it is completed or written fails the future, and is not thrown. */
+    <T> CompletableFuture<T> send(String operation, Supplier<Map<String, ?>> fields, Function<Json, T> reader) {
+        return CancellableFuture.begin(() -> {
+            Outgoing outgoing = Outgoing.of(operation, fields.get());
+            return new Sending<>(connection, outgoing, settings, answer -> reader.apply(Json.parse(answer.text())))
+                    .start();
+        });
     }
 
     /**
@@ -258,22 +268,24 @@ public final class Punctual {
         }
 
         /**
-         * A function that reads the key for each try.
+         * A function that reads the key for each try, in any thread.
          *
          * @param key reads the key. It must be quick, because the call waits for it
          * @return this builder
          */
         public Builder key(Supplier<String> key) {
-            this.key = key;
+            this.key = Objects.requireNonNull(key, "key");
+            hasKey = true;
             return this;
         }
 
         /**
-         * No key, whatever the environment has.
+         * No key, whatever the environment has. Of this and {@code key}, the last one counts.
          *
          * @return this builder
          */
         public Builder withoutKey() {
+            key = null;
             hasKey = false;
             return this;
         }
@@ -292,7 +304,7 @@ public final class Punctual {
         /**
          * The time limit of each try; 10 s when left out.
          *
-         * @param timeout the limit
+         * @param timeout from 1 ms to 1 day
          * @return this builder
          */
         public Builder timeout(Duration timeout) {
@@ -342,7 +354,7 @@ public final class Punctual {
          * @return this builder
          */
         public Builder httpClient(HttpClient httpClient) {
-            this.httpClient = httpClient;
+            this.httpClient = Objects.requireNonNull(httpClient, "httpClient");
             return this;
         }
 
@@ -353,7 +365,7 @@ public final class Punctual {
          * @return this builder
          */
         public Builder logger(System.Logger logger) {
-            this.logger = logger;
+            this.logger = Objects.requireNonNull(logger, "logger");
             return this;
         }
 
@@ -364,7 +376,7 @@ public final class Punctual {
          * @return this builder
          */
         public Builder hooks(Hooks hooks) {
-            this.hooks = hooks;
+            this.hooks = Objects.requireNonNull(hooks, "hooks");
             return this;
         }
 
@@ -389,9 +401,10 @@ public final class Punctual {
             if (place == null || place.isEmpty()) {
                 throw new IllegalArgumentException("Punctual needs a url: give one, or set TIMER_URL");
             }
-            if (!URL.matcher(place).matches()) {
+            if (!URL.matcher(place).matches() || !hasHost(place)) {
                 throw new IllegalArgumentException(
-                        "url must be http://host:port or https://host, without credentials, query and fragment");
+                        "url must be http://host:port or https://host, without credentials, query and fragment, and its host"
+                                + " can have letters, digits, dots and hyphens");
             }
             HttpClient http = httpClient == null ? newHttpClient() : httpClient;
             if (http.followRedirects() != HttpClient.Redirect.NEVER) {
@@ -403,10 +416,18 @@ public final class Punctual {
             return new Punctual(new Connection(base, keyOf(), http, log, hooks, surroundings), settings);
         }
 
+        /** The JDK reads no host from a name with an underscore, for example. */
+        private static boolean hasHost(String place) {
+            try {
+                return new URI(place).getHost() != null;
+            } catch (URISyntaxException wrong) {
+                return false;
+            }
+        }
+
         private Supplier<String> keyOf() {
-            if (!hasKey) return null;
+            if (!hasKey || key != null) return key;
             String variable = environment.apply("TIMER_API_KEY");
-            if (key != null) return key;
             return variable == null || variable.isEmpty() ? null : () -> variable;
         }
 

@@ -18,16 +18,35 @@ public abstract sealed class PunctualException extends RuntimeException
                 ConnectionException {
     private static final long serialVersionUID = 1L;
 
-    /** An exception that was serialized has lost this part. */
-    private final transient Failure failure;
+    /** What happened. */
+    private final String code;
+    /** The HTTP status. Null if nothing answered. */
+    private final Integer status;
+    /** The id of the request. Null if the service did not answer. */
+    private final String requestId;
+    /** Null if there is none. An exception that was serialized has lost this part. */
+    private final transient ProblemDocument problem;
+    /** Whether the call may have changed anything. */
+    private final Written written;
+    /** Whether the same call may succeed later. */
+    private final boolean isRetryable;
+    /** How long to wait. Null if the service does not say. */
+    private final Duration retryAfter;
 
     PunctualException(Failure failure) {
         super(failure.message(), failure.cause());
-        this.failure = failure;
+        code = failure.code();
+        status = failure.status();
+        requestId = failure.requestId();
+        problem = failure.problem();
+        written = failure.written();
+        isRetryable = failure.isRetryable();
+        retryAfter = failure.retryAfter();
     }
 
     Failure failure() {
-        return failure;
+        return new Failure(
+                code, getMessage(), status, requestId, problem, written, isRetryable, retryAfter, getCause());
     }
 
     /**
@@ -36,7 +55,7 @@ public abstract sealed class PunctualException extends RuntimeException
      * @return one of {@link ErrorCode}, or the code of a newer service
      */
     public String code() {
-        return failure.code();
+        return code;
     }
 
     /**
@@ -45,7 +64,7 @@ public abstract sealed class PunctualException extends RuntimeException
      * @return empty if nothing answered
      */
     public OptionalInt status() {
-        return failure.status() == null ? OptionalInt.empty() : OptionalInt.of(failure.status());
+        return status == null ? OptionalInt.empty() : OptionalInt.of(status);
     }
 
     /**
@@ -54,16 +73,16 @@ public abstract sealed class PunctualException extends RuntimeException
      * @return empty if the service did not answer
      */
     public Optional<String> requestId() {
-        return Optional.ofNullable(failure.requestId());
+        return Optional.ofNullable(requestId);
     }
 
     /**
      * The problem document.
      *
-     * @return empty if the service did not answer one
+     * @return empty if the service did not answer one, or if the exception was serialized
      */
     public Optional<ProblemDocument> problem() {
-        return Optional.ofNullable(failure.problem());
+        return Optional.ofNullable(problem);
     }
 
     /**
@@ -72,7 +91,7 @@ public abstract sealed class PunctualException extends RuntimeException
      * @return {@code NO}, or {@code UNKNOWN}
      */
     public Written written() {
-        return failure.written();
+        return written;
     }
 
     /**
@@ -81,7 +100,7 @@ public abstract sealed class PunctualException extends RuntimeException
      * @return true if it may
      */
     public boolean isRetryable() {
-        return failure.isRetryable();
+        return isRetryable;
     }
 
     /**
@@ -90,6 +109,6 @@ public abstract sealed class PunctualException extends RuntimeException
      * @return empty if it does not say
      */
     public Optional<Duration> retryAfter() {
-        return Optional.ofNullable(failure.retryAfter());
+        return Optional.ofNullable(retryAfter);
     }
 }

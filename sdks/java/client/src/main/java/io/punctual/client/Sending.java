@@ -1,6 +1,7 @@
 package io.punctual.client;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
@@ -92,10 +93,11 @@ final class Sending<T> {
         connection.logger().log(System.Logger.Level.DEBUG, message);
         CompletableFuture<Void> slept = surroundings.sleep(wait.get());
         goOnAfter(slept);
-        slept.thenRun(() -> makeTry(attempt + 1));
+        // Not on the thread of the timer. It is the only one of the JVM, and a try calls hooks and reads the key.
+        slept.thenRunAsync(() -> makeTry(attempt + 1));
     }
 
     private boolean isPast(long atMs) {
-        return settings.deadline() != null && atMs >= settings.deadline().toEpochMilli();
+        return settings.deadline() != null && !Instant.ofEpochMilli(atMs).isBefore(settings.deadline());
     }
 }

@@ -4,10 +4,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
 
 /**
  * The calls about timers, as {@link Punctual#timers()}. Each call exists twice: one blocks the thread, and {@code
- * …Async} answers a future. A call that fails throws a {@link PunctualException}, or its future fails with one.
+ * …Async} answers a future. A call that fails throws a {@link PunctualException}, or its future fails with one, also if
+ * the client refuses to send the request.
  */
 public final class Timers {
     private final Punctual punctual;
@@ -36,7 +38,7 @@ public final class Timers {
      * @return the timer, and what the create did
      */
     public CompletableFuture<CreateTimerAnswer> createAsync(CreateTimer request) {
-        return punctual.exchangeAsync("timers.create", complete.create(request.fields()), CreateTimerAnswer.class);
+        return send("timers.create", () -> complete.create(request.fields()), CreateTimerAnswer.class);
     }
 
     /**
@@ -56,11 +58,7 @@ public final class Timers {
      * @return for each timer, in the same order, what became of it
      */
     public CompletableFuture<List<CreateManyItem>> createManyAsync(List<CreateTimer> requests) {
-        if (requests.isEmpty()) throw Failures.refusedHere("timers", "must not be empty");
-        List<Map<String, Object>> timers = requests.stream()
-                .map(request -> complete.create(request.fields()))
-                .toList();
-        return punctual.send("timers.createMany", Map.of("timers", timers), Timers::itemsOf);
+        return punctual.send("timers.createMany", () -> Map.of("timers", completed(requests)), Timers::itemsOf);
     }
 
     /**
@@ -81,7 +79,7 @@ public final class Timers {
      */
     public CompletableFuture<Timer> getAsync(String timerId) {
         return punctual.send(
-                "timers.get", complete.ofTimer(idOf(timerId)), answer -> member(answer, "timer", Timer.class));
+                "timers.get", () -> complete.ofTimer(idOf(timerId)), answer -> member(answer, "timer", Timer.class));
     }
 
     /**
@@ -101,7 +99,7 @@ public final class Timers {
      * @return the timer after the change
      */
     public CompletableFuture<UpdateTimerAnswer> updateAsync(UpdateTimer request) {
-        return punctual.exchangeAsync("timers.update", complete.update(request.fields()), UpdateTimerAnswer.class);
+        return send("timers.update", () -> complete.update(request.fields()), UpdateTimerAnswer.class);
     }
 
     /**
@@ -166,9 +164,9 @@ public final class Timers {
      * @return what that did
      */
     public CompletableFuture<CancelManyTimersAnswer> cancelManyAsync(CancelManyTimers request) {
-        return punctual.exchangeAsync(
+        return send(
                 "timers.deleteMany",
-                complete.ofSelection(request.fields(), "filter", "all"),
+                () -> complete.ofSelection(request.fields(), "filter", "all"),
                 CancelManyTimersAnswer.class);
     }
 
@@ -189,7 +187,7 @@ public final class Timers {
      * @return how many
      */
     public CompletableFuture<CountTimersAnswer> countAsync(CountTimers request) {
-        return punctual.exchangeAsync("timers.count", complete.inScope(request.fields()), CountTimersAnswer.class);
+        return send("timers.count", () -> complete.inScope(request.fields()), CountTimersAnswer.class);
     }
 
     /**
@@ -211,9 +209,9 @@ public final class Timers {
      * @return how many there are in each part
      */
     public CompletableFuture<TimerHistogramAnswer> histogramAsync(CountTimers filter, int buckets) {
-        return punctual.exchangeAsync(
+        return send(
                 "timers.histogram",
-                Map.of("filter", complete.inScope(filter.fields()), "buckets", buckets),
+                () -> Map.of("filter", complete.inScope(filter.fields()), "buckets", buckets),
                 TimerHistogramAnswer.class);
     }
 
@@ -234,7 +232,7 @@ public final class Timers {
      * @return how much happened in each step
      */
     public CompletableFuture<ActivityAnswer> activityAsync(GetActivity request) {
-        return punctual.exchangeAsync("timers.activity", inNamespaces(request.fields()), ActivityAnswer.class);
+        return send("timers.activity", () -> inNamespaces(request.fields()), ActivityAnswer.class);
     }
 
     /**
@@ -254,9 +252,9 @@ public final class Timers {
      * @return what that did
      */
     public CompletableFuture<ReplayTimersAnswer> replayAsync(ReplayTimers request) {
-        return punctual.exchangeAsync(
+        return send(
                 "timers.replay",
-                complete.ofSelection(request.fields(), "timerId", "filter", "all"),
+                () -> complete.ofSelection(request.fields(), "timerId", "filter", "all"),
                 ReplayTimersAnswer.class);
     }
 
@@ -277,9 +275,9 @@ public final class Timers {
      * @return what that did
      */
     public CompletableFuture<DiscardTimersAnswer> discardAsync(DiscardTimers request) {
-        return punctual.exchangeAsync(
+        return send(
                 "timers.discard",
-                complete.ofSelection(request.fields(), "timerId", "filter", "all"),
+                () -> complete.ofSelection(request.fields(), "timerId", "filter", "all"),
                 DiscardTimersAnswer.class);
     }
 
@@ -313,8 +311,21 @@ public final class Timers {
     }
 
     private CompletableFuture<CancelResult> cancelled(Map<String, Object> request) {
-        Map<String, Object> fields = complete.ofTimer(request);
-        return punctual.send("timers.delete", fields, answer -> member(answer, "result", CancelResult.class));
+        return punctual.send(
+                "timers.delete",
+                () -> complete.ofTimer(request),
+                answer -> member(answer, "result", CancelResult.class));
+    }
+
+    private <T> CompletableFuture<T> send(String operation, Supplier<Map<String, ?>> fields, Class<T> type) {
+        return punctual.send(operation, fields, answer -> answer.as(type));
+    }
+
+    private List<Map<String, Object>> completed(List<CreateTimer> requests) {
+        if (requests.isEmpty()) throw Failures.refusedHere("timers", "must not be empty");
+        return requests.stream()
+                .map(request -> complete.create(request.fields()))
+                .toList();
     }
 
     private Map<String, Object> inNamespaces(Map<String, Object> request) {

@@ -120,11 +120,11 @@ public final class UpdateTimer extends Request<UpdateTimer> {
     /**
      * If the first attempt has not started this long after {@code executeAt}, the timer is dead.
      *
-     * @param expireAfter in whole milliseconds
+     * @param expireAfter in whole milliseconds; {@code null} clears it
      * @return this request
      */
     public UpdateTimer expireAfter(Duration expireAfter) {
-        return putDuration("expireAfter", expireAfter);
+        return set("expireAfter", expireAfter == null ? null : textOf("expireAfter", expireAfter));
     }
 
     /**

@@ -14,4 +14,10 @@ import java.util.Map;
  */
 public record WebhookTarget(
         String url, WebhookMethod method, Map<String, String> headers, Duration timeout, WebhookBody body)
-        implements Target {}
+        implements Target {
+    /** Without the values of the headers, which can be secrets and must not get into logs. */
+    @Override
+    public String toString() {
+        return "WebhookTarget[" + method + " " + url + " headers=" + headers.keySet() + "]";
+    }
+}

@@ -8,16 +8,27 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.punctual.client.ScriptedHttp.Try;
 import io.punctual.client.webhooks.QuietLogger;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
 import java.net.http.HttpClient;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Supplier;
+import javax.net.ssl.SSLHandshakeException;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 @DisplayName("the client")
 class PunctualTest {
@@ -29,20 +40,23 @@ class PunctualTest {
         Map<String, String> variables =
                 Map.of("TIMER_URL", "http://service.test/below/", "TIMER_API_KEY", "pnct_environment");
         List<String> keys = new ArrayList<>();
-        for (String kind : List.of("environment", "given", "read", "none")) {
+        for (String kind : List.of("environment", "given", "read", "none", "last")) {
             ScriptedHttp http = new ScriptedHttp(List.of(Try.answer(COUNT)));
             Punctual.Builder builder =
                     Punctual.builder().namespace("a").httpClient(http).environment(variables::get);
             if (kind.equals("given")) builder.key("pnct_given");
             if (kind.equals("read")) builder.key(() -> "pnct_read");
-            if (kind.equals("none")) builder.withoutKey();
+            if (kind.equals("none")) builder.key("pnct_given").withoutKey();
+            if (kind.equals("last")) builder.withoutKey().key("pnct_last");
             builder.build().timers().count(new CountTimers());
             keys.add(http.sent.get(0).headers().firstValue("authorization").orElse("none"));
             assertEquals(
                     "http://service.test/below/api/v1/timers/count",
                     http.sent.get(0).uri().toString());
         }
-        assertEquals(List.of("Bearer pnct_environment", "Bearer pnct_given", "Bearer pnct_read", "none"), keys);
+        assertEquals(
+                List.of("Bearer pnct_environment", "Bearer pnct_given", "Bearer pnct_read", "none", "Bearer pnct_last"),
+                keys);
     }
 
     @Test
@@ -52,7 +66,7 @@ class PunctualTest {
         assertTrue(assertThrows(IllegalArgumentException.class, empty::build)
                 .getMessage()
                 .contains("TIMER_URL"));
-        for (String url : List.of("", "service:8080", "ftp://x", "http://user:secret@x", "http://x?a=1")) {
+        for (String url : List.of("", "service:8080", "ftp://x", "http://user:secret@x", "http://x?a=1", "http://my_host:80", "http://a b")) {
             Punctual.Builder builder =
                     Punctual.builder().environment(name -> null).url(url);
             assertTrue(
@@ -62,6 +76,16 @@ class PunctualTest {
                     url);
         }
         assertThrows(IllegalArgumentException.class, () -> Punctual.builder().timeout(Duration.ZERO));
+        assertThrows(
+                IllegalArgumentException.class, () -> Punctual.builder().timeout(ChronoUnit.FOREVER.getDuration()));
+        for (Executable absent : List.<Executable>of(
+                () -> Punctual.builder().timeout(null),
+                () -> Punctual.builder().hooks(null),
+                () -> Punctual.builder().logger(null),
+                () -> Punctual.builder().delayFrom(null),
+                () -> Punctual.builder().key((Supplier<String>) null))) {
+            assertTrue(assertThrows(NullPointerException.class, absent).getMessage().length() > 2);
+        }
         assertThrows(IllegalArgumentException.class, () -> Punctual.builder().maxRetries(-1));
         HttpClient following = HttpClient.newBuilder()
                 .followRedirects(HttpClient.Redirect.ALWAYS)
@@ -81,6 +105,12 @@ class PunctualTest {
                 new HashMap<>(scripted.http.sent.get(0).headers().map());
         assertEquals(List.of("1"), sent.get("x-a"));
         assertEquals(List.of("2"), sent.get("x-b"));
+        ScriptedClient twice = new ScriptedClient(List.of(Try.answer(COUNT)), options -> options.header("x-a", "1"));
+        twice.punctual.withHeader("X-A", "2").timers().count(new CountTimers());
+        assertEquals(List.of("2"), twice.http.sent.get(0).headers().allValues("x-a"));
+        Throwable unsendable =
+                assertThrows(IllegalArgumentException.class, () -> twice.punctual.withHeader("x-a", "secret\n"));
+        assertFalse(unsendable.toString().contains("secret"), unsendable.toString());
         ScriptedClient wrong = new ScriptedClient(List.of(), options -> options.key("pnct_secret\n"));
         Throwable refused = assertThrows(
                 IllegalArgumentException.class, () -> wrong.punctual.timers().get("a"));
@@ -166,6 +196,9 @@ class PunctualTest {
         assertEquals("timeout", late.code());
         assertEquals(Written.UNKNOWN, late.written());
         assertEquals(1, scripted.http.sent.size());
+        ScriptedClient patient = new ScriptedClient(Try.failure("lost"), Try.answer(COUNT));
+        Timers endless = patient.punctual.withDeadline(Instant.MAX).timers();
+        assertEquals(0, endless.count(new CountTimers()).count());
     }
 
     @Test
@@ -184,6 +217,93 @@ class PunctualTest {
                         .timers()
                         .cancelMany(new CancelManyTimers().all()));
         assertTrue(List.of(blocking.getStackTrace()).toString().contains("PunctualTest"));
+    }
+
+    @Test
+    @DisplayName("a request that the client refuses fails the future, and the call itself throws nothing")
+    void refusedFutures() {
+        Timers timers = new ScriptedClient().punctual.timers();
+        for (CompletableFuture<?> future : List.of(
+                timers.createAsync(new CreateTimer().timerId("")),
+                timers.createManyAsync(List.of()),
+                timers.getAsync(""),
+                timers.cancelAsync(null),
+                timers.cancelManyAsync(new CancelManyTimers()))) {
+            Throwable thrown = assertThrows(CompletionException.class, future::join);
+            assertInstanceOf(InvalidRequestException.class, thrown.getCause());
+        }
+        // Nothing writes this as JSON, also not Jackson.
+        CompletableFuture<?> unwritable =
+                timers.createAsync(new CreateTimer().delay("1h").payload(Double.NaN));
+        Throwable thrown = assertThrows(CompletionException.class, unwritable::join);
+        assertInstanceOf(IllegalArgumentException.class, thrown.getCause());
+    }
+
+    @Test
+    @DisplayName("hooks and later tries do not run on the thread of the JDK's timer, which all programs share")
+    void threads() {
+        List<String> threads = new CopyOnWriteArrayList<>();
+        ScriptedHttp http = new ScriptedHttp(List.of(Try.failure("timeout"), Try.answer(COUNT)));
+        Punctual punctual = Punctual.builder()
+                .url("http://service.test")
+                .withoutKey()
+                .namespace("billing")
+                .timeout(Duration.ofMillis(100))
+                .httpClient(http)
+                .hooks(new Hooks() {
+                    @Override
+                    public void onFailure(FailureEvent event) {
+                        threads.add(Thread.currentThread().getName());
+                    }
+
+                    @Override
+                    public void onRequest(RequestEvent event) {
+                        if (event.attempt() == 2)
+                            threads.add(Thread.currentThread().getName());
+                    }
+                })
+                .build();
+        assertEquals(0, punctual.timers().count(new CountTimers()).count());
+        assertEquals(2, threads.size());
+        threads.forEach(name -> assertFalse(name.contains("DelayScheduler"), name));
+    }
+
+    @Test
+    @DisplayName("an exception that was serialized still says what happened")
+    void serialized() throws IOException, ClassNotFoundException {
+        Try overloaded = new Try(
+                null,
+                503,
+                Map.of("x-request-id", "r-1", "retry-after", "7"),
+                "{\"code\":\"overloaded\",\"detail\":\"d\",\"written\":\"no\"}");
+        ScriptedClient scripted = new ScriptedClient(List.of(overloaded), options -> options.maxRetries(0));
+        PunctualException failure = assertThrows(
+                UnavailableException.class, () -> scripted.punctual.timers().get("a"));
+        assertTrue(failure.problem().isPresent());
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
+            out.writeObject(failure);
+        }
+        PunctualException read;
+        try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray()))) {
+            read = assertInstanceOf(UnavailableException.class, in.readObject());
+        }
+        assertEquals("overloaded", read.code());
+        assertEquals(503, read.status().orElseThrow());
+        assertEquals("r-1", read.requestId().orElseThrow());
+        assertEquals(Written.NO, read.written());
+        assertEquals(Duration.ofSeconds(7), read.retryAfter().orElseThrow());
+        assertTrue(read.isRetryable());
+        assertTrue(read.problem().isEmpty());
+    }
+
+    @Test
+    @DisplayName("a failed TLS handshake is no connection, so nothing was written")
+    void handshakes() {
+        PunctualException failure =
+                Failures.noAnswer(new SSLHandshakeException("no trusted certificate"), "x", Duration.ZERO);
+        assertEquals("connectionRefused", failure.code());
+        assertEquals(Written.NO, failure.written());
     }
 
     @Test
@@ -240,8 +360,30 @@ class PunctualTest {
     }
 
     @Test
-    @DisplayName("a request and a timer show no payload as text")
+    @DisplayName("requests, answers and targets show no payload and no header as text")
     void showsNoPayload() {
+        String timer = "{\"namespace\":\"a\",\"timerId\":\"b\",\"state\":\"pending\",\"revision\":1,\"fireId\":\"f\","
+                + "\"executeAt\":\"2030-01-01T00:00:00Z\",\"attempts\":0,\"payload\":\"secret\",\"target\":{\"type\":"
+                + "\"webhook\",\"url\":\"http://x/\",\"method\":\"POST\",\"headers\":{\"authorization\":\"secret\"},"
+                + "\"timeout\":\"15s\",\"body\":\"envelope\"},\"retryPolicy\":{\"waits\":[]},\"correlationId\":\"c\","
+                + "\"createdAt\":\"2030-01-01T00:00:00Z\",\"updatedAt\":\"2030-01-01T00:00:00Z\"}";
+        String created = "{\"result\":\"created\",\"timer\":" + timer + "}";
+        Timers timers = new ScriptedClient(
+                        Try.answer(created), Try.answer(created), Try.answer("{\"timers\":[" + timer + "]}"))
+                .punctual.timers();
+        CreateTimerAnswer answer =
+                timers.create(new CreateTimer().delay("1h").callbackUrl("http://x/"));
+        assertEquals(
+                List.of(
+                        "CreateTimerAnswer[created, Timer[a/b pending revision 1], warnings=[]]",
+                        "WebhookTarget[POST http://x/ headers=[authorization]]",
+                        "UpdateTimerAnswer[Timer[a/b pending revision 1], warnings=[]]",
+                        "Page[items=[Timer[a/b pending revision 1]], nextCursor=none]"),
+                List.of(
+                        answer.toString(),
+                        answer.timer().target().toString(),
+                        timers.update(new UpdateTimer("b").payload("secret")).toString(),
+                        timers.list().page().toString()));
         assertEquals(
                 "CreateTimer[timerId, payload]",
                 new CreateTimer().timerId("a").payload("secret").toString());
@@ -258,5 +400,15 @@ class PunctualTest {
         assertTrue(refused.getMessage().startsWith("delay "));
         assertEquals("1d1h1m1s1ms", Durations.text(Duration.ofMillis(90_061_001)));
         assertEquals("0s", Durations.text(Duration.ZERO));
+    }
+
+    @Test
+    @DisplayName("null clears a duration of a timer, whatever its type")
+    void clearedDuration() {
+        Map<String, Object> cleared = new HashMap<>();
+        cleared.put("timerId", "a");
+        cleared.put("expireAfter", null);
+        assertEquals(cleared, new UpdateTimer("a").expireAfter((Duration) null).fields());
+        assertEquals(cleared, new UpdateTimer("a").expireAfter((String) null).fields());
     }
 }

@@ -40,4 +40,10 @@ public record ListedMessage(
         long messageBytes,
         boolean isCut,
         String preview,
-        Json json) {}
+        Json json) {
+    /** Without the content, which must not get into logs. */
+    @Override
+    public String toString() {
+        return "ListedMessage[" + namespace + "/" + id + " " + reason + "]";
+    }
+}

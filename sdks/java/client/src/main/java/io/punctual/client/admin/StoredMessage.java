@@ -42,4 +42,10 @@ public record StoredMessage(
         boolean isCut,
         Optional<Json> envelope,
         Optional<String> raw,
-        Json json) {}
+        Json json) {
+    /** Without the content, which must not get into logs. */
+    @Override
+    public String toString() {
+        return "StoredMessage[" + namespace + "/" + id + " " + reason + "]";
+    }
+}
