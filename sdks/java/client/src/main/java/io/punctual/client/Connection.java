@@ -5,7 +5,6 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.DateTimeException;
 import java.time.Duration;
@@ -124,7 +123,7 @@ final class Connection {
         HttpRequest request =
                 requestTo(path, settings, headers).timeout(limit).GET().build();
         return CancellableFuture.await(() -> {
-            CompletableFuture<HttpResponse<InputStream>> sent = http.sendAsync(request, BodyHandlers.ofInputStream());
+            CompletableFuture<HttpResponse<InputStream>> sent = http.sendAsync(request, answer -> new StreamedBody());
             CompletableFuture<HttpResponse<InputStream>> opened =
                     new CancellableFuture<>(() -> sent.cancel(true), () -> Written.NO);
             sent.whenComplete((response, thrown) -> {

@@ -7,15 +7,19 @@ import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 @DisplayName("the stream of events")
 class EventsTest {
@@ -65,6 +69,38 @@ class EventsTest {
                         new StreamEvent("nodes", Optional.empty(), Optional.empty())),
                 events);
         assertEquals(List.of("/api/v1/events/stream?namespaces=a%2Cteam-*&types=created 6"), asked);
+    }
+
+    @Test
+    @Timeout(60) // Without an end of the wait this test would never end.
+    @DisplayName("an interrupt ends the wait for the next event")
+    void interrupts() throws IOException, InterruptedException {
+        try (ServerSocket silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            Punctual waiting = Punctual.builder()
+                    .url("http://127.0.0.1:" + silent.getLocalPort())
+                    .withoutKey()
+                    .build();
+            List<PunctualException> failures = new CopyOnWriteArrayList<>();
+            CountDownLatch begun = new CountDownLatch(1);
+            Thread reader = new Thread(() -> {
+                try (Stream<StreamEvent> events = waiting.events(new StreamEvents())) {
+                    events.forEach(event -> begun.countDown());
+                } catch (PunctualException failure) {
+                    failures.add(failure);
+                }
+            });
+            reader.start();
+            try (Socket socket = silent.accept()) {
+                socket.getOutputStream()
+                        .write("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\nevent: nodes\n\n"
+                                .getBytes(StandardCharsets.US_ASCII));
+                begun.await();
+                reader.interrupt();
+                reader.join();
+            }
+            assertEquals("aborted", failures.get(0).code());
+            assertEquals(Written.NO, failures.get(0).written());
+        }
     }
 
     @Test
