@@ -1,6 +1,7 @@
 package io.punctual.client;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -174,6 +175,15 @@ class JsonTest {
                     IllegalArgumentException.class, () -> Json.parse(pair[0]).as(Line.class));
             assertTrue(misfit.getMessage().contains(pair[1]), Arrays.toString(pair) + misfit.getMessage());
         }
+    }
+
+    @Test
+    @DisplayName("a text that is no instant is refused without showing it, also not in the cause")
+    void misfitInstant() {
+        Throwable misfit = assertThrows(IllegalArgumentException.class, () -> Json.parse("\"secret\"")
+                .as(Instant.class));
+        assertEquals("the value must be an instant", misfit.getMessage());
+        assertNull(misfit.getCause());
     }
 
     @Test
