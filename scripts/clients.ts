@@ -13,10 +13,10 @@ import { pythonChecks } from "../sdks/python/checks.ts"
 import { testsAllRuntimes } from "../server/testkit/effort.ts"
 import { TemporaryFolder } from "../server/testkit/TemporaryFolder.ts"
 import type { ClientChecks, ClientStep } from "./clientChecks.ts"
-import { casesOfGo, casesOfJunit, resultOf } from "./clientReport.ts"
+import { type ClientCase, casesOfGo, casesOfJunit, resultOf } from "./clientReport.ts"
 import type { Result } from "./judge.ts"
 import { root } from "./repository.ts"
-import { runProgram } from "./runProgram.ts"
+import { type Ended, runProgram } from "./runProgram.ts"
 import { summaryOf } from "./summary.ts"
 
 const libraries: ReadonlyArray<ClientChecks> = [goChecks, pythonChecks, javaChecks]
@@ -69,7 +69,7 @@ const runStep = async (
     true,
   )
   const seconds = (performance.now() - startedMs) / 1_000
-  const counted = resultOf(library.name, casesIn(library, step, outputFile, ended.isGood, ended.how), ended)
+  const counted = resultOf(library.name, casesIn(library, step, outputFile, ended), ended)
   return { ...counted, secondsByFile: new Map([[`${library.folder}: ${step.title}`, seconds]]) }
 }
 
@@ -77,18 +77,15 @@ const casesIn = (
   library: ClientChecks,
   step: ClientStep,
   outputFile: string,
-  isGood: boolean,
-  how: string,
-) => {
+  { isGood, how }: Ended,
+): ReadonlyArray<ClientCase> => {
   const { report, title } = step
   if (report === "goJson") return casesOfGo(readFileSync(outputFile, "utf8"))
   if (report !== undefined)
     return xmlFiles(join(root, library.folder, report.junit)).flatMap((file) =>
       casesOfJunit(readFileSync(file, "utf8")),
     )
-  return [
-    { name: title, outcome: isGood ? ("passed" as const) : ("failed" as const), message: isGood ? "" : how },
-  ]
+  return [{ name: title, outcome: isGood ? "passed" : "failed", message: isGood ? "" : how }]
 }
 
 const xmlFiles = (path: string): ReadonlyArray<string> => {

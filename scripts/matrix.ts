@@ -1,6 +1,7 @@
 // `npm run test:matrix`: checks that take too long for every commit. It runs model and property tests with ten times
 // their usual runs, the console over a million timers, the agent killed at every step on every bus and store, the package
-// of the client on several runtimes, the clients in other languages, more worlds of the simulator than `npm test`, and its mutations.
+// of the client on several runtimes, the clients in other languages, more worlds of the simulator than `npm test`, and
+// its mutations.
 // The parts run one after the other and print their progress. The last line has the form of `npm test`: all worlds
 // together count as one test, and so do all mutations and all clients.
 import { parseArgs } from "node:util"

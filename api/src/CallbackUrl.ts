@@ -38,7 +38,7 @@ const hostInAscii = (text: string): string | undefined => {
 
 const urlMessage = "must be an absolute http or https URL, such as https://example.com/hook"
 
-/** Every create checks a URL, so its text is made once. */
+/** Every create checks a URL, so this text is made only once. */
 const lengthHint = limitHint("urlLength")
 
 export const makeCallbackUrl = perLimits((limits: Limits) =>

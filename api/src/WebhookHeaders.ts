@@ -17,16 +17,14 @@ const rulesOf = (limits: Limits): HeaderRules => ({
   bytesHint: limitHint("headerBytes"),
 })
 
-export const makeWebhookHeaders = perLimits((limits: Limits) =>
-  Schema.Record(Schema.String, Schema.String.annotate({ message: "must be text" }))
+export const makeWebhookHeaders = perLimits((limits: Limits) => {
+  const rules = rulesOf(limits)
+  return Schema.Record(Schema.String, Schema.String.annotate({ message: "must be text" }))
     .annotate({ message: "must be an object of header names and their values" })
     .check(
-      Schema.makeFilter(
-        (headers: Readonly<Record<string, string>>) => whyNotHeaders(headers, rulesOf(limits)),
-        {
-          toJsonSchema: () => [{ maxProperties: limits.headers }, true],
-          description: `Headers to add: at most ${limits.headers}, with ${limits.headerBytes} bytes in total. Hop-by-hop headers, host, content-length, traceparent, webhook-* and punctual-* cannot be set.`,
-        },
-      ),
-    ),
-)
+      Schema.makeFilter((headers: Readonly<Record<string, string>>) => whyNotHeaders(headers, rules), {
+        toJsonSchema: () => [{ maxProperties: limits.headers }, true],
+        description: `Headers to add: at most ${limits.headers}, with ${limits.headerBytes} bytes in total. Hop-by-hop headers, host, content-length, traceparent, webhook-* and punctual-* cannot be set.`,
+      }),
+    )
+})
