@@ -1,6 +1,7 @@
 // Builds the executable: program, store threads, migrations, reference page and runtime in a single file that needs no
 // other files. The default path is dist/punctual; `--outfile <path>` sets another. The executable is for the platform of
-// the machine that builds it.
+// the machine that builds it, unless `--target <name>` names another one and `--runtime <file>` is its runtime
+// (scripts/release/executables.ts fetches runtimes).
 import { spawnSync } from "node:child_process"
 import { mkdirSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
@@ -8,7 +9,13 @@ import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
-const { values } = parseArgs({ options: { outfile: { type: "string" } } })
+const { values } = parseArgs({
+  options: { outfile: { type: "string" }, target: { type: "string" }, runtime: { type: "string" } },
+})
+const otherPlatform =
+  values.target === undefined || values.runtime === undefined
+    ? []
+    : [`--target=${values.target}`, `--compile-executable-path=${resolve(values.runtime)}`]
 const outfile = values.outfile === undefined ? join(root, "dist", "punctual") : resolve(values.outfile)
 
 const git = (...args) => {
@@ -58,6 +65,7 @@ const built = spawnSync(
   [
     "build",
     "--compile",
+    ...otherPlatform,
     // The executable reads only the documented settings. It ignores .env and bunfig files in its working directory.
     "--no-compile-autoload-dotenv",
     "--no-compile-autoload-bunfig",

@@ -16,7 +16,10 @@ const installWithinMs = 15 * 60_000
 /** The stamp of a folder in which everything from its lockfile is installed. */
 export const stampOf = (folder) => {
   const wanted = createHash("sha256")
-  for (const file of ["package-lock.json", ".npmrc"]) wanted.update(readFileSync(join(folder, file)))
+  // A package of the npm registry cannot contain .npmrc.
+  for (const file of ["package-lock.json", ".npmrc"]) {
+    if (existsSync(join(folder, file))) wanted.update(readFileSync(join(folder, file)))
+  }
   return wanted.update(`${process.platform}-${process.arch}`).digest("hex")
 }
 

@@ -10,6 +10,7 @@ export const root = fileURLToPath(new URL("..", import.meta.url))
 export const productRoots: ReadonlyArray<string> = [
   "agent/src",
   "api/src",
+  "aws/src",
   "bus/src",
   "documents/src",
   "door/src",
@@ -40,6 +41,7 @@ export const testRoots: ReadonlyArray<string> = [
   "agent/test",
   "api/test",
   "app/test",
+  "aws/test",
   "bench/test",
   "bus/test",
   "documents/test",

@@ -25,10 +25,16 @@ export const serverStarters: ReadonlyArray<string> = [
   browserStarter,
   "server/testkit/Certificates.ts",
   "server/testkit/DebianPackages.ts",
+  "server/testkit/DebianSuite.ts",
+  "server/testkit/FerretBinaries.ts",
+  "server/testkit/MavenPackages.ts",
+  "server/testkit/ServerProcess.ts",
+  "bus/testkit/KafkaServer.ts",
   "bus/testkit/NatsBinary.ts",
   "bus/testkit/NatsServer.ts",
   "server/testkit/PostgresBinaries.ts",
   "server/testkit/PostgresServer.ts",
+  "server/testkit/MysqlServer.ts",
 ]
 
 /** Suites that start no program, but that would take half of the minute of the fast group: over real files, or long runs. */

@@ -8,7 +8,7 @@ import { type Listening, listen } from "@punctual/http/listener/Listener"
 import type { PagePack } from "@punctual/http/pages/PagePack"
 import { problemResponse } from "@punctual/http/problemResponse"
 import { renewCertificate } from "@punctual/http/renewCertificate"
-import { Clock, Effect, type Scope } from "effect"
+import { Cause, Clock, Effect, type Scope } from "effect"
 import type { ServiceCalls } from "./calls/ServiceCalls.ts"
 import { type AgentHttp, makeAgentHttp } from "./http/AgentHttp.ts"
 import { agentPrefix } from "./http/agentNames.ts"
@@ -55,7 +55,8 @@ export const openAgentDoor = (
       port: httpPort,
       ...(certificate === undefined ? {} : { certificate }),
       handle: (request) => http?.handle(request) ?? Promise.resolve(problemResponse(starting())),
-      onDefect: (error) => runFork(Effect.logError("A request failed for an unexpected reason.", error)),
+      onDefect: (error) =>
+        runFork(Effect.logError("A request failed for an unexpected reason.", Cause.die(error))),
     })
     if (tls !== undefined && certificate !== undefined) {
       yield* Effect.forkScoped(

@@ -4,7 +4,13 @@ import { Effect, Layer } from "effect"
 
 export const busThatPublishes = (publish: Bus["Service"]["publish"]): Layer.Layer<Bus> =>
   Layer.succeed(Bus, {
-    abilities: { delays: true, dropsRepeats: true, listsUndeliverable: true },
+    abilities: {
+      delays: true,
+      dropsRepeats: true,
+      retriesInOrder: false,
+      countsUnanswered: true,
+      listsUndeliverable: true,
+    },
     publish,
     subscribe: () => Effect.void,
     sample: () => Effect.succeed({ isConnected: true, lag: 0 }),

@@ -57,7 +57,8 @@ export type TimerId = typeof TimerId.Type
 /** The call of `onDead` is itself a timer. Its id is this, and the fireId of the arming that died. */
 export const deadIdPrefix = "_dead."
 
-const whyNotNewId = (text: string): string | undefined =>
+/** What is wrong with the id of a new timer; `undefined` if it is valid. */
+export const whyNotNewId = (text: string): string | undefined =>
   whyNotId(text) ??
   whyNotVisible(text) ??
   (text.startsWith(deadIdPrefix)

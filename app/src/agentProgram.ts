@@ -1,13 +1,18 @@
 // `punctual agent`: the Service Agent and the Timer in one process, or any of their modules. With the Timer it runs as a
 // companion of the service, on the same bus and with the same keys. Without the Timer it uses a message broker.
 import { type AgentModule, type AgentParts, agentModules, startAgent } from "@punctual/agent/agent"
-import { agentRoutes, agentTopics, unheardAgentTypes } from "@punctual/agent/messaging/agentRouting"
+import {
+  agentGroups,
+  agentRoutes,
+  agentTopics,
+  unheardAgentTypes,
+} from "@punctual/agent/messaging/agentRouting"
 import { readAgentConfiguration } from "@punctual/agent/settings/AgentConfiguration"
 import { RoutingTable } from "@punctual/bus/RoutingTable"
 import { Documents } from "@punctual/documents/Documents"
 import { KeyDirectory } from "@punctual/door/KeyDirectory"
 import type { PagePack } from "@punctual/http/pages/PagePack"
-import { timerRoutes, timerTopics } from "@punctual/server/messaging/timerRouting"
+import { timerGroups, timerRoutes, timerTopics } from "@punctual/server/messaging/timerRouting"
 import { type Companion, RunningCompanion } from "@punctual/server/ports/Companion"
 import { driversOf } from "@punctual/server/program/drivers"
 import { layerLogs } from "@punctual/server/program/Logs"
@@ -74,6 +79,7 @@ export const runAgent = async (args: ReadonlyArray<string>, given: AgentProgramP
     })
   const companion: Companion = {
     routes: (subjects) => agentRoutes(agentTopics(subjects)),
+    groups: (subjects) => agentGroups(agentTopics(subjects)),
     unheardTypes: unheardAgentTypes,
     layer: (subjects) =>
       Layer.effect(
@@ -120,6 +126,7 @@ const runAlone = async (
   const routing = new RoutingTable(
     { ...timerRoutes(topics), ...agentRoutes(agentTopics(brokerTerms.subjects)) },
     unheardAgentTypes,
+    [...timerGroups(topics), ...agentGroups(agentTopics(brokerTerms.subjects))],
   )
   const onRefused = (message: string) =>
     parts.onFatal(`The message broker answers but cannot be used, so the agent ends: ${message}`)

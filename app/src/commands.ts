@@ -15,6 +15,7 @@ import { breakersCommand } from "@punctual/server/cli/service/breakers"
 import { clockCommand } from "@punctual/server/cli/service/clock"
 import { clusterCommand } from "@punctual/server/cli/service/cluster"
 import { egressCommand } from "@punctual/server/cli/service/egress"
+import { healthCommand } from "@punctual/server/cli/service/health"
 import { settingsHelp } from "@punctual/server/cli/service/help"
 import { namespacesCommand } from "@punctual/server/cli/service/namespaces"
 import { pauseCommand, resumeCommand, statusCommand } from "@punctual/server/cli/service/service"
@@ -119,6 +120,7 @@ const treeWith = (parts: CommandParts, completion: ReturnType<typeof completionC
         group: "Operation (call a running service)",
         commands: [
           statusCommand(parts.input),
+          healthCommand(parts.input),
           pauseCommand(parts.input),
           resumeCommand(parts.input),
           clusterCommand(parts.input),

@@ -15,6 +15,7 @@ const commands = [
   ...["start", "get", "list", "abort"].map((name) => ["bulk", name]),
   ...["list", "get", "put"].map((name) => ["namespaces", name]),
   ["status"],
+  ["health"],
   ["pause"],
   ["resume"],
   ["cluster"],

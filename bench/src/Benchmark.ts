@@ -56,6 +56,8 @@ export interface Benchmark {
   readonly needs?: ReadonlyArray<ServerName>
   /** Whether peers are among its sides. Peers may need more servers. The default is true. */
   readonly hasPeers?: boolean
+  /** The names of all rows, if scenes of it can be measured alone. Then their rows go into the table of earlier runs. */
+  readonly rowOrder?: ReadonlyArray<string>
   run(scale: Scale, progress: (message: string) => void): Promise<Report>
 }
 

@@ -3,10 +3,11 @@
 import { execFileSync } from "node:child_process"
 import { join } from "node:path"
 import { natsBinary } from "@punctual/bus/testkit/NatsBinary"
+import { rabbitBinaries } from "@punctual/bus/testkit/RabbitBinaries"
 import { postgresBinaries } from "@punctual/server/testkit/PostgresBinaries"
 import { redisBinary } from "./peers/RedisServer.ts"
 
-export type ServerName = "postgres" | "redis" | "nats"
+export type ServerName = "postgres" | "redis" | "nats" | "rabbitmq"
 
 export type ServerState =
   | { readonly path: string; readonly version: string }
@@ -18,6 +19,7 @@ export const serverTitle: Readonly<Record<ServerName, string>> = {
   postgres: "PostgreSQL",
   redis: "Redis",
   nats: "NATS",
+  rabbitmq: "RabbitMQ",
 }
 
 /** Looks for the server once, and downloads it if possible. A download may take a minute. */
@@ -46,6 +48,10 @@ const look: Readonly<Record<ServerName, () => ServerState>> = {
   redis: () => {
     const binary = redisBinary()
     return "missing" in binary ? binary : withVersion(binary.path, binary.libraries)
+  },
+  rabbitmq: () => {
+    const binaries = rabbitBinaries()
+    return "missing" in binaries ? binaries : { path: binaries.scripts, version: binaries.version }
   },
   nats: () => {
     const binary = natsBinary()

@@ -3,8 +3,9 @@
 //   --quick        a smoke run with very little work
 //   --rounds N     how often each side runs (default 3)
 //   --peers        also run the systems that Punctual is compared with
-//   --scene TEXT   only the scenes of Isolation with this text in their name, such as "SQLite, bodies"; may be repeated
-import { mkdirSync, writeFileSync } from "node:fs"
+//   --scene TEXT   only the scenes of Isolation with this text in their name, such as "SQLite, bodies"; may be repeated.
+//                  The results keep the other scenes of earlier runs
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
@@ -18,13 +19,14 @@ import { P1 } from "./benchmarks/P1.ts"
 import { P2 } from "./benchmarks/P2.ts"
 import { P3 } from "./benchmarks/P3.ts"
 import { P4 } from "./benchmarks/P4.ts"
-import { P5 } from "./benchmarks/P5.ts"
+import { P5, P5R } from "./benchmarks/P5.ts"
 import { P6 } from "./benchmarks/P6.ts"
 import { P7 } from "./benchmarks/P7.ts"
 import { P8 } from "./benchmarks/P8.ts"
 import { P9 } from "./benchmarks/P9.ts"
 import { P10 } from "./benchmarks/P10.ts"
 import { Vacuum } from "./benchmarks/Vacuum.ts"
+import { type KeptReport, mergeReports } from "./mergeReports.ts"
 import { peers } from "./peers/Peer.ts"
 import { headText, reportText } from "./resultText.ts"
 import { type ServerName, serverState, serverTitle, whyLeftOut } from "./Servers.ts"
@@ -36,6 +38,7 @@ const benchmarks: ReadonlyArray<Benchmark> = [
   P3,
   P4,
   P5,
+  P5R,
   P6,
   P7,
   P8,
@@ -107,6 +110,22 @@ const findServers = (chosen: ReadonlyArray<Benchmark>, scale: Scale): ReadonlyAr
   return [...users.keys()]
 }
 
+/** A run of some scenes keeps the others of the table. Each row then has figures of the run that measured it last. */
+const withEarlierScenes = (
+  { id, rowOrder }: Benchmark,
+  report: Report,
+  { scenes, isQuick }: Scale,
+  file: string,
+): Report => {
+  if (scenes === undefined || isQuick || rowOrder === undefined || !existsSync(file)) return report
+  // This program has written the file.
+  const { benchmarks: kept } = JSON.parse(readFileSync(file, "utf8")) as {
+    readonly benchmarks: ReadonlyArray<KeptReport & { readonly id: string }>
+  }
+  const before = kept.find((one) => one.id === id)
+  return before === undefined ? report : { ...report, ...mergeReports(before, report, rowOrder) }
+}
+
 interface Kept {
   readonly benchmark: Benchmark
   readonly report: Report
@@ -171,7 +190,8 @@ const run = async () => {
   for (const [index, benchmark] of chosen.entries()) {
     const { id, title } = benchmark
     say(`${id}, ${index + 1} of ${chosen.length}, after ${minutes()}: ${title}`)
-    const report = await runOne(benchmark, scale, (message) => say(`  ${id} ${message}`))
+    const measured = await runOne(benchmark, scale, (message) => say(`  ${id} ${message}`))
+    const report = withEarlierScenes(benchmark, measured, scale, join(folder, `${which}.json`))
     reports.push({ benchmark, report })
     const text = reportText(benchmark, report)
     process.stdout.write(text)

@@ -10,7 +10,7 @@
 // - Every group gets every message of its topic at least once, and the members of a group share the messages. The key
 //   of a message is its tenantId and aggregateId. Messages of one key reach a group in the order of publishing, one at
 //   a time within a member. Different keys run in parallel. A message that is retried comes after the messages behind
-//   it.
+//   it, or, at a broker whose retries keep the order, the messages behind it in its key wait for it.
 // - A group belongs to one topic, and all its members take the same types.
 // - The bus acknowledges a message for a group after the group's handler has succeeded, never before.
 // - If a handler fails, the bus delivers the message again after 1, 5, 25 and 25 s, and counts the deliveries. The bus
@@ -104,6 +104,13 @@ export interface BusAbilities {
   readonly delays: boolean
   /** The broker drops a message whose id was published shortly before. Without that, handlers must drop repeats. */
   readonly dropsRepeats: boolean
+  /**
+   * A message that is retried keeps its place: later messages of its key wait until it is done. Without that, it comes
+   * after the messages behind it.
+   */
+  readonly retriesInOrder: boolean
+  /** The broker counts deliveries that end without an answer. Without that, only failures that were answered count. */
+  readonly countsUnanswered: boolean
   /** The broker can list and remove undeliverable messages. Without that, operators use the broker's own tools. */
   readonly listsUndeliverable: boolean
 }

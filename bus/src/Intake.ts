@@ -10,18 +10,21 @@
 //
 // The intake decides when a failed message is retried. If the broker can delay, the intake tells it the delay. If not,
 // the intake holds the message itself. The message then waits outside its lane, so it does not block its key, but it
-// still counts towards `heldAtMost`.
+// still counts towards `heldAtMost`. If the broker's retries keep the order of a key, the intake gives the messages
+// behind a failed one back, and the adapter puts them behind it.
 import { CorrelationId } from "@punctual/api/CorrelationId"
-import { Clock, type Context, Effect, Exit, type Fiber, Latch, Option, type Scope } from "effect"
+import { Clock, type Context, Effect, Exit, Fiber, Latch, Option, type Scope } from "effect"
 import type { BusAbilities, Message, Observed, Subscription } from "./Bus.ts"
 import type { Envelope } from "./Envelope.ts"
 import { FailureMemory } from "./FailureMemory.ts"
-import { type HandlerOutcome, messageOf, outcomeOf } from "./handling.ts"
+import { type HeldAnswer, type HeldMessage, isDone, laneOf } from "./HeldMessage.ts"
+import { type HandlerOutcome, messageOf, outcomeOf, pauseMs, shortestPauseMs } from "./handling.ts"
 import type { Incoming } from "./Incoming.ts"
 import type { IntakeOptions } from "./IntakeOptions.ts"
-import { type Judgement, judge } from "./judge.ts"
+import { judge } from "./judge.ts"
 import { KeyLanes } from "./KeyLanes.ts"
 import { MessageMetadata } from "./MessageMetadata.ts"
+import { setAsideHeld } from "./setAsideHeld.ts"
 import type { UndeliverableFacts } from "./Undeliverable.ts"
 import { WaitingTenants, waitingBounds } from "./WaitingTenants.ts"
 
@@ -36,17 +39,25 @@ export interface Intake {
   /** Never waits. The caller must respect `room`. Messages that were on their way when a pause began may still come. */
   take(incoming: Incoming): void
   /**
+   * Gives the chosen messages back with `redeliverIn(0)`, because they now belong to another member of the group.
+   * Running handlers may finish within `closeWithinMs`; then the intake interrupts them.
+   */
+  giveBack(which: (incoming: Incoming) => boolean): Effect.Effect<void>
+  /**
    * Stops taking messages. Running handlers may finish within `closeWithinMs`; then the intake interrupts them. It
    * gives all other messages back with `redeliverIn(0)`. Idempotent.
    */
   readonly close: Effect.Effect<void>
 }
 
+/** The abilities of the broker on which the intake depends. */
+export type IntakeAbilities = Pick<BusAbilities, "delays" | "retriesInOrder">
+
 /** The intake also closes when its scope closes. */
 export const makeIntake = Effect.fnUntraced(function* (
   subscription: Subscription,
   options: IntakeOptions,
-  broker: Pick<BusAbilities, "delays">,
+  broker: IntakeAbilities,
 ): Effect.fn.Return<Intake, never, Scope.Scope> {
   const context = yield* Effect.context<Scope.Scope>()
   const clock = yield* Clock.clockWith(Effect.succeed)
@@ -61,38 +72,16 @@ export const makeIntake = Effect.fnUntraced(function* (
 const handlerShare = 0.8
 /** More often than needed, so that one lost signal does no harm. */
 const waitsPerAckWait = 3
-const shortestPauseMs = 100
-const longestPauseMs = 10_000
 /** How long an interrupted handler may take to end. */
 const unwindWithinMs = 1_000
 const failuresRemembered = 10_000
 /** The limit for the bytes of all held messages. Beyond it the intake takes no more, even if it holds only a few. */
 const heldBytesAtMost = 64 * 1_024 * 1_024
 
-interface Held {
-  readonly incoming: Incoming
-  readonly judgement: Exclude<Judgement, { readonly kind: "otherType" }>
-  readonly lane: string
-  /** The first is 1. The intake counts it up only if the broker cannot deliver a message again after a delay. */
-  delivery: number
-  /** The intake interrupts the handler because it closes. This does not count as a failure. */
-  isCutShort: boolean
-}
-
-interface Done {
-  readonly kind: "processed" | "undeliverable"
-}
-
-type Answer =
-  | Done
-  | { readonly kind: "putBack" }
-  | { readonly kind: "redeliver"; readonly delayMs: number }
-  | { readonly kind: "postpone"; readonly retryAfterMs: number }
-
 interface IntakeParts {
   readonly subscription: Subscription
   readonly options: IntakeOptions
-  readonly broker: Pick<BusAbilities, "delays">
+  readonly broker: IntakeAbilities
   readonly clock: Clock.Clock
   readonly context: Context.Context<Scope.Scope>
 }
@@ -100,21 +89,20 @@ interface IntakeParts {
 class LaneIntake implements Intake {
   readonly #subscription: Subscription
   readonly #options: IntakeOptions
-  readonly #broker: Pick<BusAbilities, "delays">
+  readonly #broker: IntakeAbilities
   readonly #now: () => number
   readonly #runFork: <A>(effect: Effect.Effect<A, never, Scope.Scope>) => Fiber.Fiber<A>
-  readonly #lanes = new KeyLanes<Held>()
+  readonly #lanes = new KeyLanes<HeldMessage>()
   /** All messages that are taken and not answered, in the order taken. */
-  readonly #held = new Set<Held>()
+  readonly #held = new Set<HeldMessage>()
   #heldBytes = 0
-  readonly #running = new Map<Held, Fiber.Fiber<Answer>>()
-  readonly #waiting: WaitingTenants<Held>
+  readonly #running = new Map<HeldMessage, Fiber.Fiber<HeldAnswer>>()
+  readonly #waiting: WaitingTenants<HeldMessage>
   readonly #failures = new FailureMemory(failuresRemembered)
   readonly #roomMade = Latch.makeUnsafe(false)
-  readonly #idle = Latch.makeUnsafe(false)
   readonly #closing = Latch.makeUnsafe(false)
   /** The message that asks, on behalf of all, whether the handler is available again. */
-  #pausedBy: Held | undefined
+  #pausedBy: HeldMessage | undefined
   #isPumping = false
   #isClosed = false
 
@@ -165,12 +153,13 @@ class LaneIntake implements Intake {
       return
     }
     this.#observe({ event: incoming.delivery > 1 ? "redelivered" : "received", tenant })
-    const held: Held = {
+    const held: HeldMessage = {
       incoming,
       judgement,
       lane: laneOf(incoming, judgement),
       delivery: incoming.delivery,
       isCutShort: false,
+      isLeaving: false,
     }
     this.#held.add(held)
     this.#heldBytes += incoming.bytes.length
@@ -197,20 +186,42 @@ class LaneIntake implements Intake {
       self.#closing.openUnsafe()
       // A message that waits behind a running handler goes back after that handler's message, to keep the order.
       for (const held of [...self.#held]) if (!self.#lanes.isBusy(held.lane)) self.#handBack(held)
-      yield* self.#idleWithin(self.#options.closeWithinMs)
-      for (const [held, fiber] of [...self.#running]) {
-        held.isCutShort = true
-        fiber.interruptUnsafe()
-      }
-      yield* self.#idleWithin(unwindWithinMs)
+      yield* self.#endHandlers([...self.#held])
       for (const held of [...self.#held]) self.#handBack(held)
     })
   }
 
-  #idleWithin(withinMs: number): Effect.Effect<void> {
-    if (this.#running.size === 0) return Effect.void
-    this.#idle.closeUnsafe()
-    return Effect.asVoid(Effect.timeoutOption(this.#idle.await, withinMs))
+  giveBack(which: (incoming: Incoming) => boolean): Effect.Effect<void> {
+    const self = this
+    return Effect.gen(function* () {
+      const leaving = [...self.#held].filter(({ incoming }) => which(incoming))
+      for (const held of leaving) {
+        held.isLeaving = true
+        if (!self.#running.has(held)) self.#handBack(held)
+      }
+      yield* self.#endHandlers(leaving)
+      for (const held of leaving) self.#handBack(held)
+      self.#pump()
+    })
+  }
+
+  /** Handlers may finish within their time, except the one that asks for all. Then they are interrupted. */
+  #endHandlers(messages: ReadonlyArray<HeldMessage>): Effect.Effect<void> {
+    const self = this
+    const running = () => [...self.#running].filter(([held]) => messages.includes(held))
+    const endWithin = (withinMs: number) =>
+      Effect.timeoutOption(Fiber.awaitAll(running().map(([, fiber]) => fiber)), withinMs)
+    return Effect.gen(function* () {
+      if (self.#pausedBy?.isLeaving === true) self.#cutShort(self.#pausedBy)
+      yield* endWithin(self.#options.closeWithinMs)
+      for (const [held] of running()) self.#cutShort(held)
+      yield* endWithin(unwindWithinMs)
+    })
+  }
+
+  #cutShort(held: HeldMessage): void {
+    held.isCutShort = true
+    this.#running.get(held)?.interruptUnsafe()
   }
 
   /** Starts as many handlers as the bounds allow. */
@@ -229,28 +240,34 @@ class LaneIntake implements Intake {
     this.#isPumping = false
   }
 
-  #start(held: Held): void {
+  #start(held: HeldMessage): void {
     const fiber = this.#runFork(this.#work(held))
     this.#running.set(held, fiber)
     fiber.addObserver((exit) => {
       this.#running.delete(held)
       this.#settle(held, exit)
-      if (this.#running.size === 0) this.#idle.openUnsafe()
       this.#pump()
     })
   }
 
-  #settle(held: Held, exit: Exit.Exit<Answer>): void {
-    // The intake has already given the message back if its handler took too long to end.
-    if (!this.#held.has(held)) return
+  #settle(held: HeldMessage, exit: Exit.Exit<HeldAnswer>): void {
     const { incoming, lane, judgement } = held
+    if (this.#pausedBy === held) this.#endPause()
+    // The intake has already given the message back if its handler took too long to end.
+    if (!this.#held.has(held)) {
+      this.#lanes.finish(lane)
+      return
+    }
     const answer = this.#answerOf(held, exit)
-    if (answer.kind === "putBack" && !this.#isClosed) {
+    const isLeaving = this.#isClosed || held.isLeaving
+    if (answer.kind === "putBack" && !isLeaving) {
       this.#lanes.putBack(lane, held)
       return
     }
+    const behind =
+      this.#broker.retriesInOrder && answer.kind === "redeliver" ? this.#lanes.takeWaiting(lane) : []
     this.#lanes.finish(lane)
-    if (answer.kind === "postpone" && !this.#isClosed) {
+    if (answer.kind === "postpone" && !isLeaving) {
       this.#postpone(held, answer.retryAfterMs)
       return
     }
@@ -263,6 +280,7 @@ class LaneIntake implements Intake {
     if (!isDone(answer)) {
       const delayMs = answer.kind === "redeliver" && this.#broker.delays ? answer.delayMs : 0
       this.#tell(() => incoming.redeliverIn(delayMs))
+      for (const next of behind) this.#handBack(next)
       return
     }
     this.#failures.forget(incoming.messageKey)
@@ -274,7 +292,7 @@ class LaneIntake implements Intake {
    * Delays the message in place of the broker. After the delay the message waits for its turn again, unless the intake
    * has closed.
    */
-  #holdFor(held: Held, delayMs: number): void {
+  #holdFor(held: HeldMessage, delayMs: number): void {
     const retry = Effect.sync(() => {
       if (this.#isClosed || !this.#held.has(held)) return
       held.delivery++
@@ -286,7 +304,7 @@ class LaneIntake implements Intake {
   }
 
   /** The message waits for its tenant. Its place in the intake is free for another message. */
-  #postpone(held: Held, retryAfterMs: number): void {
+  #postpone(held: HeldMessage, retryAfterMs: number): void {
     const { tenant } = held.judgement
     if (this.#waiting.wait(tenant, held)) {
       const resume = Effect.sync(() => this.#askAgain(this.#waiting.resume(tenant)))
@@ -295,27 +313,30 @@ class LaneIntake implements Intake {
     this.#roomMade.openUnsafe()
   }
 
-  #askAgain(messages: ReadonlyArray<Held>): void {
+  #askAgain(messages: ReadonlyArray<HeldMessage>): void {
     for (const held of messages) if (this.#held.has(held)) this.#lanes.push(held.lane, held)
     if (messages.length > 0) this.#pump()
   }
 
-  #answerOf(held: Held, exit: Exit.Exit<Answer>): Answer {
+  #answerOf(held: HeldMessage, exit: Exit.Exit<HeldAnswer>): HeldAnswer {
     if (Exit.isSuccess(exit)) return exit.value
     return held.isCutShort ? { kind: "putBack" } : { kind: "redeliver", delayMs: this.#longestDelayMs }
   }
 
-  #handBack(held: Held): void {
+  #handBack(held: HeldMessage): void {
+    if (!this.#held.has(held)) return
+    this.#lanes.remove(held.lane, held)
+    this.#askAgain(this.#waiting.finish(held.judgement.tenant, held))
     this.#release(held)
     this.#tell(() => held.incoming.redeliverIn(0))
   }
 
-  #release(held: Held): void {
+  #release(held: HeldMessage): void {
     if (this.#held.delete(held)) this.#heldBytes -= held.incoming.bytes.length
     if (!this.#isClosed) this.#roomMade.openUnsafe()
   }
 
-  #work(held: Held): Effect.Effect<Answer> {
+  #work(held: HeldMessage): Effect.Effect<HeldAnswer> {
     const { incoming, judgement } = held
     const { tenant } = judgement
     if (judgement.kind === "unfit") {
@@ -326,30 +347,28 @@ class LaneIntake implements Intake {
     if (held.delivery > this.#options.retryDelaysMs.length + 1)
       return this.#setAside(held, "deliveriesExhausted")
     return Effect.flatMap(this.#askUntilAvailable(held, judgement.envelope), (outcome) => {
-      if (outcome.kind === "done") return Effect.succeed<Answer>({ kind: "processed" })
-      if (outcome.kind === "unavailable") return Effect.succeed<Answer>({ kind: "putBack" })
+      if (outcome.kind === "done") return Effect.succeed<HeldAnswer>({ kind: "processed" })
+      if (outcome.kind === "unavailable") return Effect.succeed<HeldAnswer>({ kind: "putBack" })
       if (outcome.kind === "postponed" && this.#waiting.reserve(tenant, held, incoming.bytes.length))
-        return Effect.succeed<Answer>({ kind: "postpone", retryAfterMs: outcome.retryAfterMs })
+        return Effect.succeed<HeldAnswer>({ kind: "postpone", retryAfterMs: outcome.retryAfterMs })
       this.#failures.note(incoming.messageKey, { at: this.#now(), error: outcome.error })
       if (outcome.kind === "refused") return this.#setAside(held, "refused")
       const delayMs = this.#options.retryDelaysMs[held.delivery - 1]
       return delayMs === undefined
         ? this.#setAside(held, "deliveriesExhausted")
-        : Effect.succeed<Answer>({ kind: "redeliver", delayMs })
+        : Effect.succeed<HeldAnswer>({ kind: "redeliver", delayMs })
     })
   }
 
   /** Returns "unavailable" only if another message already asks for all, or if the intake closes. */
-  #askUntilAvailable(held: Held, envelope: Envelope): Effect.Effect<HandlerOutcome> {
+  #askUntilAvailable(held: HeldMessage, envelope: Envelope): Effect.Effect<HandlerOutcome> {
     const self = this
     return Effect.gen(function* () {
       for (;;) {
         const outcome = yield* self.#ask(messageOf(envelope, held.incoming, held.delivery))
         if (outcome.kind !== "unavailable") {
           if (self.#pausedBy === held) {
-            self.#pausedBy = undefined
-            self.#roomMade.openUnsafe()
-            self.#pump()
+            self.#endPause()
             yield* Effect.logInfo("the handler is available again; handling messages")
           }
           return outcome
@@ -363,6 +382,12 @@ class LaneIntake implements Intake {
         if (self.#isClosed) return outcome
       }
     })
+  }
+
+  #endPause(): void {
+    this.#pausedBy = undefined
+    this.#roomMade.openUnsafe()
+    this.#pump()
   }
 
   /** Calls the handler once. The handler fails if it takes longer than its share of the broker's wait. */
@@ -385,31 +410,21 @@ class LaneIntake implements Intake {
     )
   }
 
-  #setAside(held: Held, reason: UndeliverableFacts["reason"]): Effect.Effect<Answer> {
-    const { incoming, judgement } = held
-    const { messageKey } = incoming
-    const { delivery } = held
-    const { first, last } =
-      this.#failures.of(messageKey) ??
-      this.#failures.note(messageKey, { at: this.#now(), error: unexplained(delivery) })
-    const { group } = this.#subscription
-    const facts = { reason, group, deliveries: delivery, firstFailure: first, lastFailure: last }
-    const { tenant } = judgement
-    return Effect.suspend(() => incoming.setAside(tenant, facts)).pipe(
-      Effect.timeout(this.#options.ackWaitMs * handlerShare),
-      Effect.andThen(
-        Effect.logWarning(`a message of tenant ${tenant} is undeliverable, ${reason}: ${last.error}`),
-      ),
-      Effect.as<Answer>({ kind: "undeliverable" }),
-      Effect.catchCause((cause) =>
-        Effect.as(
-          Effect.logWarning(
-            `an undeliverable message of tenant ${tenant} could not be stored; the broker will deliver it again`,
-            cause,
-          ),
-          { kind: "redeliver", delayMs: this.#longestDelayMs } satisfies Answer,
-        ),
-      ),
+  #setAside(held: HeldMessage, reason: UndeliverableFacts["reason"]): Effect.Effect<HeldAnswer> {
+    const { incoming, judgement, delivery } = held
+    const withinMs = this.#options.ackWaitMs * handlerShare
+    const what = {
+      incoming,
+      tenant: judgement.tenant,
+      group: this.#subscription.group,
+      delivery,
+      reason,
+      withinMs,
+    }
+    return Effect.map(
+      setAsideHeld({ ...what, failures: this.#failures, nowMs: this.#now() }),
+      (isStored): HeldAnswer =>
+        isStored ? { kind: "undeliverable" } : { kind: "redeliver", delayMs: this.#longestDelayMs },
     )
   }
 
@@ -430,21 +445,3 @@ class LaneIntake implements Intake {
     this.#tell(() => this.#subscription.observe(observed))
   }
 }
-
-/**
- * Neither "/" nor NUL can occur in a namespace, so two keys never share a lane. Messages without a key have their own.
- */
-const laneOf = (incoming: Incoming, judgement: Held["judgement"]): string =>
-  judgement.kind === "fit"
-    ? `${judgement.tenant}/${judgement.envelope.aggregateId}`
-    : `\u0000${incoming.messageKey}`
-
-const isDone = (answer: Answer): answer is Done =>
-  answer.kind === "processed" || answer.kind === "undeliverable"
-
-const pauseMs = (retryAfterMs: number): number =>
-  Math.min(longestPauseMs, Math.max(shortestPauseMs, retryAfterMs || 0))
-
-/** The error of an undeliverable message whose failures happened in a process that has ended. */
-const unexplained = (delivery: number): string =>
-  `this is delivery ${delivery}; the earlier deliveries were not answered, and this process does not know why`

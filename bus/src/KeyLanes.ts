@@ -54,6 +54,22 @@ export class KeyLanes<Item> {
     this.finish(key)
   }
 
+  /** Takes out all items that wait for the key, in their order. The item that is being handled stays. */
+  takeWaiting(key: string): ReadonlyArray<Item> {
+    return this.#lanes.get(key)?.waiting.splice(0) ?? []
+  }
+
+  /** Takes out one waiting item. */
+  remove(key: string, item: Item): void {
+    const lane = this.#lanes.get(key)
+    const at = lane?.waiting.indexOf(item) ?? -1
+    if (lane === undefined || at < 0) return
+    lane.waiting.splice(at, 1)
+    if (lane.waiting.length > 0 || lane.isBusy) return
+    this.#ready.delete(lane)
+    this.#lanes.delete(key)
+  }
+
   /** Whether an item of the key is being handled. */
   isBusy(key: string): boolean {
     return this.#lanes.get(key)?.isBusy === true

@@ -3,9 +3,21 @@
 // addresses have such parts can use it unchanged.
 //
 // Most messages need a subscriber: a command that no one takes is not done. Some events only tell what happened, and
-// it is fine if no one listens. The table names these types. Only a bus inside one process can tell the difference.
+// it is fine if no one listens. The table names these types.
+//
+// Some brokers keep messages only for groups that exist. On them, a process that publishes first would lose messages for a
+// group that starts later in another process. So the table also names the groups of all products, and such a broker
+// makes a place for each of them before anything is published.
+
+/** A group of one of the products, and the topic that it reads. */
+export interface RoutedGroup {
+  readonly group: string
+  readonly topic: string
+}
 
 export class RoutingTable {
+  /** The groups of the products that share the bus. */
+  readonly groups: ReadonlyArray<RoutedGroup>
   readonly #topics: ReadonlyMap<string, string>
   readonly #unheardTypes: ReadonlySet<string>
 
@@ -13,17 +25,27 @@ export class RoutingTable {
    * Throws on a topic that cannot be part of an address, because the table is part of the program, not of its input.
    * `unheardTypes` need no subscriber.
    */
-  constructor(topicOfType: Readonly<Record<string, string>>, unheardTypes: ReadonlyArray<string> = []) {
+  constructor(
+    topicOfType: Readonly<Record<string, string>>,
+    unheardTypes: ReadonlyArray<string> = [],
+    groups: ReadonlyArray<RoutedGroup> = [],
+  ) {
     for (const topic of Object.values(topicOfType)) {
       if (!topicShape.test(topic)) throw new Error(`${JSON.stringify(topic)} cannot be a topic`)
     }
     this.#topics = new Map(Object.entries(topicOfType))
     this.#unheardTypes = new Set(unheardTypes)
+    this.groups = groups
   }
 
   /** Whether a message of the type is done only if somebody handles it. */
   needsSubscriber(type: string): boolean {
     return !this.#unheardTypes.has(type)
+  }
+
+  /** Every topic once. */
+  get topics(): ReadonlyArray<string> {
+    return [...new Set(this.#topics.values())]
   }
 
   /** `undefined` if the type has no topic. Then messages of the type cannot be published. */

@@ -101,6 +101,9 @@ export class WaitingTenants<Item> {
     tenant.messages--
     tenant.bytes -= bytes
     if (tenant.messages === 0) this.#byTenant.delete(name)
+    // A message that is given back to the broker may end while it waits.
+    const at = tenant.queue.indexOf(item)
+    if (at >= 0) tenant.queue.splice(at, 1)
     const hasAsked = tenant.asking.delete(item)
     return hasAsked && !tenant.isPaused ? takeFrom(tenant, 2) : []
   }

@@ -38,3 +38,10 @@ export const outcomeOf = (cause: Cause.Cause<HandlerFailure>): HandlerOutcome =>
       return { kind: "unavailable", error, retryAfterMs: failure.retryAfterMs }
   }
 }
+
+export const shortestPauseMs = 100
+const longestPauseMs = 10_000
+
+/** How long the intake waits before it asks a handler again. */
+export const pauseMs = (retryAfterMs: number): number =>
+  Math.min(longestPauseMs, Math.max(shortestPauseMs, retryAfterMs || 0))

@@ -15,12 +15,14 @@ import {
   unheardType,
 } from "./BusFixture.ts"
 import { busGroupsSuite } from "./BusGroups.suite.ts"
+import { busKeysSuite } from "./BusKeys.suite.ts"
 import { busUndeliverableSuite } from "./BusUndeliverable.suite.ts"
 
 export const busSuite = (name: string, fixture: BusFixture): void => {
   describe(`Bus: ${name}`, () => {
     describe("publishing", () => publishLaws(fixture))
-    describe("keys", () => keyLaws(fixture))
+    describe("repeats", () => repeatLaws(fixture))
+    busKeysSuite(fixture)
     busGroupsSuite(fixture)
     describe("deliveries", () => deliveryLaws(fixture))
     describe("an unavailable handler", () => unavailableLaws(fixture))
@@ -60,40 +62,6 @@ const publishLaws = (fixture: BusFixture): void => {
   law("a publish of no envelopes is answered with no answers", (steps) =>
     Effect.gen(function* () {
       expect(yield* steps.bus.publish([])).toEqual([])
-    }),
-  )
-
-  if (!fixture.abilities.dropsRepeats) {
-    law("the same envelope again is handed out again, and never called a duplicate", (steps) =>
-      Effect.gen(function* () {
-        const listener = new Listener()
-        yield* steps.bus.subscribe(listener.subscription)
-        const message = sampleMessage()
-        const sent = [yield* steps.send(message), yield* steps.send(message)]
-        yield* steps.until("both are handled", () => listener.askedTimes(2))
-        for (const fiber of sent) expect(yield* Fiber.join(fiber)).toEqual([{ isDuplicate: false }])
-        expect(listener.askedIds).toEqual([message.id, message.id])
-        yield* steps.untilAllAcknowledged
-      }),
-    )
-    return
-  }
-
-  law("the same envelope again is a duplicate, and handed out once", (steps) =>
-    Effect.gen(function* () {
-      const listener = new Listener()
-      yield* steps.bus.subscribe(listener.subscription)
-      const message = sampleMessage()
-      const last = sampleMessage()
-      const first = yield* steps.send(message)
-      const again = yield* steps.send(message, last, message)
-      yield* steps.until("the last message is handled", () => listener.askedTimes(2))
-      expect(yield* Fiber.join(first)).toEqual([{ isDuplicate: false }])
-      expect((yield* Fiber.join(again)).map(({ isDuplicate }) => isDuplicate)).toEqual([true, false, true])
-      yield* steps.untilAllAcknowledged
-      expect(listener.askedIds).toEqual([message.id, last.id])
-      // The message was handled long ago, and is still a duplicate.
-      expect(yield* steps.bus.publish([message])).toEqual([{ isDuplicate: true }])
     }),
   )
 
@@ -138,6 +106,44 @@ const publishLaws = (fixture: BusFixture): void => {
   )
 }
 
+const repeatLaws = (fixture: BusFixture): void => {
+  const law = busLawsOf(fixture)
+
+  if (!fixture.abilities.dropsRepeats) {
+    law("the same envelope again is handed out again, and never called a duplicate", (steps) =>
+      Effect.gen(function* () {
+        const listener = new Listener()
+        yield* steps.bus.subscribe(listener.subscription)
+        const message = sampleMessage()
+        const sent = [yield* steps.send(message), yield* steps.send(message)]
+        yield* steps.until("both are handled", () => listener.askedTimes(2))
+        for (const fiber of sent) expect(yield* Fiber.join(fiber)).toEqual([{ isDuplicate: false }])
+        expect(listener.askedIds).toEqual([message.id, message.id])
+        yield* steps.untilAllAcknowledged
+      }),
+    )
+    return
+  }
+
+  law("the same envelope again is a duplicate, and handed out once", (steps) =>
+    Effect.gen(function* () {
+      const listener = new Listener()
+      yield* steps.bus.subscribe(listener.subscription)
+      const message = sampleMessage()
+      const last = sampleMessage()
+      const first = yield* steps.send(message)
+      const again = yield* steps.send(message, last, message)
+      yield* steps.until("the last message is handled", () => listener.askedTimes(2))
+      expect(yield* Fiber.join(first)).toEqual([{ isDuplicate: false }])
+      expect((yield* Fiber.join(again)).map(({ isDuplicate }) => isDuplicate)).toEqual([true, false, true])
+      yield* steps.untilAllAcknowledged
+      expect(listener.askedIds).toEqual([message.id, last.id])
+      // The message was handled long ago, and is still a duplicate.
+      expect(yield* steps.bus.publish([message])).toEqual([{ isDuplicate: true }])
+    }),
+  )
+}
+
 const unlistedLaws = (fixture: BusFixture): void => {
   const law = busLawsOf(fixture)
 
@@ -164,71 +170,6 @@ const unlistedLaws = (fixture: BusFixture): void => {
   )
 }
 
-const keyLaws = (fixture: BusFixture): void => {
-  const law = busLawsOf(fixture)
-
-  law("messages of one key are handled in order, one at a time, among many keys", (steps) =>
-    Effect.gen(function* () {
-      const running = new Map<string, number>()
-      let mostOfOneKey = 0
-      const listener = new Listener(({ envelope: { tenantId, aggregateId } }) =>
-        Effect.gen(function* () {
-          const key = `${tenantId}/${aggregateId}`
-          const count = (running.get(key) ?? 0) + 1
-          running.set(key, count)
-          mostOfOneKey = Math.max(mostOfOneKey, count)
-          for (let turn = 0; turn < 3; turn++) yield* Effect.yieldNow
-          running.set(key, (running.get(key) ?? 0) - 1)
-        }),
-      )
-      yield* steps.bus.subscribe(listener.subscription)
-      const keys = ["a", "b", "c"].flatMap((key) => ["acme", "globex"].map((tenant) => ({ key, tenant })))
-      const messages = Array.from({ length: 20 }, () => keys.map((key) => sampleMessage(key))).flat()
-      yield* steps.send(...messages.slice(0, 60))
-      yield* steps.send(...messages.slice(60))
-      yield* steps.until("all are handled", () => listener.askedTimes(messages.length))
-      yield* steps.untilAllAcknowledged
-      expect(mostOfOneKey).toBe(1)
-      for (const { key, tenant } of keys) {
-        const idsOfKey = (envelopes: ReadonlyArray<{ tenantId: string; aggregateId: string; id: string }>) =>
-          envelopes.filter((one) => one.tenantId === tenant && one.aggregateId === key).map(({ id }) => id)
-        expect(idsOfKey(listener.asked.map(({ envelope }) => envelope))).toEqual(idsOfKey(messages))
-      }
-    }),
-  )
-
-  law("many keys are handled side by side", (steps) =>
-    Effect.gen(function* () {
-      const together = Latch.makeUnsafe(false)
-      const listener = new Listener(() => {
-        if (listener.asked.length === 8) together.openUnsafe()
-        return together.await
-      })
-      yield* steps.bus.subscribe(listener.subscription)
-      // The same id in another tenant is another key.
-      const keys = ["a", "b", "c", "d"].flatMap((key) =>
-        ["acme", "globex"].map((tenant) => ({ key, tenant })),
-      )
-      yield* steps.send(...keys.map((key) => sampleMessage(key)))
-      yield* steps.untilAllAcknowledged
-      expect(listener.deliveries).toEqual(Array.from({ length: 8 }, () => 1))
-    }),
-  )
-
-  law("a message that failed comes again after those behind it, and holds nobody back", (steps) =>
-    Effect.gen(function* () {
-      const [first, second] = [sampleMessage(), sampleMessage()]
-      const listener = new Listener(({ envelope, delivery }) =>
-        envelope.id === first.id && delivery === 1 ? failing : Effect.void,
-      )
-      yield* steps.bus.subscribe(listener.subscription)
-      yield* steps.send(first, second)
-      yield* steps.until("the first is handled again", () => listener.askedTimes(3))
-      expect(listener.askedIds).toEqual([first.id, second.id, first.id])
-    }),
-  )
-}
-
 const deliveryLaws = (fixture: BusFixture): void => {
   const law = busLawsOf(fixture)
 
@@ -239,7 +180,11 @@ const deliveryLaws = (fixture: BusFixture): void => {
       yield* steps.bus.subscribe(listener.subscription)
       yield* steps.send(sampleMessage())
       yield* steps.until("the handler runs", () => listener.askedTimes(1))
-      expect(yield* steps.bus.sample(groups[0])).toEqual({ isConnected: true, lag: 1 })
+      yield* steps.until("one message is not acknowledged", () =>
+        Effect.map(steps.bus.sample(groups[0]), ({ isConnected, lag }) =>
+          isConnected && lag === 1 ? true : undefined,
+        ),
+      )
       expect(listener.events("processed")).toBe(0)
       gate.openUnsafe()
       yield* steps.untilAllAcknowledged
@@ -397,14 +342,17 @@ const closingLaws = (fixture: BusFixture): void => {
         const closing = yield* Effect.forkScoped(Scope.close(scope, Exit.void), { startImmediately: true })
         gate.openUnsafe()
         yield* Fiber.join(closing)
-        expect(before.askedIds).toEqual(messages.slice(0, 1).map(({ id }): string => id))
+        expect(before.asked.length).toBe(1)
         expect(before.events("processed")).toBe(1)
         yield* steps.bus.subscribe(after.subscription)
         yield* steps.untilAllAcknowledged
         expect(before.asked.length).toBe(1)
-        const rest = messages.slice(1).map(({ id }): string => id)
-        expect(after.askedIds.toSorted()).toEqual(rest.toSorted())
-        expect(after.askedIds.filter((id) => id === rest[1] || id === rest[2])).toEqual(rest.slice(1))
+        const rest = messages.filter(({ id }) => !before.askedIds.includes(id))
+        for (const key of ["a", "b"]) {
+          const left = rest.filter(({ aggregateId }) => aggregateId === key)
+          const asked = after.asked.filter(({ envelope }) => envelope.aggregateId === key)
+          expect(asked.map(({ envelope }) => envelope.id)).toEqual(left.map(({ id }) => id))
+        }
       }),
     { handlersAtMost: 1 },
   )
@@ -425,7 +373,7 @@ const closingLaws = (fixture: BusFixture): void => {
         yield* steps.bus.subscribe(after.subscription)
         yield* steps.untilAllAcknowledged
         expect(before.deliveries).toEqual([1])
-        expect(after.deliveries).toEqual([2])
+        expect(after.deliveries).toEqual([fixture.abilities.countsUnanswered ? 2 : 1])
       }),
     { closeWithinMs: 100 },
   )

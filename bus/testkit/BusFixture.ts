@@ -34,6 +34,8 @@ export interface BusFixture {
    * Adds another listener on the topic for these types. Does nothing on a bus that accepts messages without a listener.
    */
   listenElsewhere(types: ReadonlyArray<string>): Effect.Effect<void, BusError, Bus | Scope.Scope>
+  /** Present if the members of a group do not share the messages of one tenant: why not. */
+  readonly membersShare?: { readonly skipped: string }
   /** Sends raw bytes to a tenant's topic, or says why that is impossible. */
   readonly inject:
     | ((tenant: string, bytes: Uint8Array) => Effect.Effect<void, unknown, Bus>)

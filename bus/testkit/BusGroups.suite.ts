@@ -1,6 +1,6 @@
 // The laws of the Bus port for groups. Every group gets every message of its topic, and its members share them. A
 // message that one group cannot handle does not affect other groups.
-import { describe, expect } from "bun:test"
+import { describe, expect, test } from "bun:test"
 import { Effect, Fiber, Latch } from "effect"
 import { MessageFailed, MessageRefused } from "../src/Bus.ts"
 import {
@@ -127,9 +127,15 @@ const groupLaws = (fixture: BusFixture): void => {
 
 const memberLaws = (fixture: BusFixture): void => {
   const law = busLawsOf(fixture)
+  const title = "share its messages: each message goes to one of them, and each of them gets some"
+  const { membersShare } = fixture
+  if (membersShare !== undefined) {
+    test.skip(`${title} (skipped: ${membersShare.skipped})`, () => {})
+    return
+  }
 
   law(
-    "share its messages: each message goes to one of them, and each of them gets some",
+    title,
     (steps) =>
       Effect.gen(function* () {
         const [one, two] = [new Listener(), new Listener()]

@@ -61,6 +61,8 @@ export interface IntakeRig {
 export interface RigOptions extends Partial<IntakeOptions> {
   /** The broker cannot delay. */
   readonly cannotDelay?: true
+  /** Retries at the broker keep the order of a key. */
+  readonly retriesInOrder?: true
   readonly handle?: Handle
 }
 
@@ -72,7 +74,10 @@ export const intakeTest = (title: string, options: RigOptions, body: RigBody): v
 }
 
 /** The same for properties, once for each case. */
-export const runIntake = ({ handle, cannotDelay, ...options }: RigOptions, body: RigBody): Promise<void> => {
+export const runIntake = (
+  { handle, cannotDelay, retriesInOrder, ...options }: RigOptions,
+  body: RigBody,
+): Promise<void> => {
   const logs: Array<string> = []
   const logger = Logger.make<unknown, void>(({ message }) => {
     logs.push(String(message))
@@ -85,6 +90,7 @@ export const runIntake = ({ handle, cannotDelay, ...options }: RigOptions, body:
       { ...defaultIntakeOptions, ...options },
       {
         delays: cannotDelay !== true,
+        retriesInOrder: retriesInOrder === true,
       },
     )
     const take = (key: string, delivery?: number) => {

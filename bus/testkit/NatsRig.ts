@@ -2,7 +2,7 @@
 // its own, which isolates it like a broker of its own, so nothing has to be removed between tests. (On servers of
 // version 2.15, a stream that is created right after one with the same name was removed can contain the old messages.)
 
-import { Effect, Layer, Logger } from "effect"
+import { Effect, Layer } from "effect"
 import {
   connect,
   type JetStreamManager,
@@ -116,12 +116,3 @@ const accountsConfig = `accounts {${Array.from(
   (_, index) =>
     `account-${index} { jetstream: enabled, users: [ { user: "user-${index}", password: "${password}" } ] }`,
 ).join("\n")}}`
-
-/** A logger that records all lines, and the layer that makes it the only logger. */
-export const keptLogs = (): { readonly lines: Array<string>; readonly layer: Layer.Layer<never> } => {
-  const lines: Array<string> = []
-  const logger = Logger.make<unknown, void>(({ message }) => {
-    lines.push(Array.isArray(message) ? message.join(" ") : String(message))
-  })
-  return { lines, layer: Logger.layer([logger]) }
-}

@@ -6,6 +6,9 @@ export interface HttpUrl {
   readonly url: URL
   /** Host in lower case and port. The port is always there. URLs with the same host and port share limits. */
   readonly host: string
+  readonly port: number
+  /** Path and query, as a request names them. */
+  readonly target: string
 }
 
 const keptMost = 1_000
@@ -28,6 +31,6 @@ export class HttpUrls {
 const parse = (text: string): HttpUrl | undefined => {
   const url = URL.parse(text)
   if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) return undefined
-  const port = url.port !== "" ? url.port : url.protocol === "https:" ? 443 : 80
-  return { url, host: `${url.hostname}:${port}` }
+  const port = url.port !== "" ? Number(url.port) : url.protocol === "https:" ? 443 : 80
+  return { url, host: `${url.hostname}:${port}`, port, target: url.pathname + url.search }
 }

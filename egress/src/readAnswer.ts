@@ -9,7 +9,13 @@ export interface AnswerBody {
 }
 
 /** Whether the meaning of the answer may depend on its body. */
-export const isJsonSuccess = ({ ok, headers }: Response): boolean => {
+export const isJsonSuccess = ({
+  ok,
+  headers,
+}: {
+  readonly ok: boolean
+  readonly headers: { get(name: string): string | null }
+}): boolean => {
   const contentType = ok ? headers.get("content-type") : null
   return contentType !== null && jsonType.test(contentType)
 }
@@ -29,7 +35,7 @@ export const readJson = async (response: Response, maxBytes: number): Promise<An
   if (body === null) return undefined
   const lengthText = headers.get("content-length")
   if (lengthText !== null && !headers.has("transfer-encoding") && Number(lengthText) <= maxBytes) {
-    return decode(await response.bytes(), false)
+    return jsonTextOf(await response.bytes(), false)
   }
   return await readBeginning(body, maxBytes)
 }
@@ -44,8 +50,7 @@ export const readText = async (
   withinMs: number,
 ): Promise<AnswerBody | undefined> => {
   if (body === null) return undefined
-  const encoding = headers.get("content-encoding")
-  if (encoding !== null && encoding.toLowerCase() !== "identity") {
+  if (isCompressed(headers)) {
     body.cancel().catch(ignore)
     return undefined
   }
@@ -69,9 +74,20 @@ export const readText = async (
   }
   const isCut = length === maxBytes
   if (isCut) reader.cancel().catch(ignore)
+  return textOf(beginning.subarray(0, length), isCut)
+}
+
+/** The text of a body that only people read. Invalid UTF-8 is replaced. */
+export const textOf = (bytes: Uint8Array, isCut: boolean): AnswerBody | undefined => {
   // A cut may go through a character; a decoder that expects more leaves the broken end out.
-  const text = new TextDecoder().decode(beginning.subarray(0, length), { stream: isCut })
+  const text = new TextDecoder().decode(bytes, { stream: isCut })
   return text === "" ? undefined : { text, isCut }
+}
+
+/** Whether the bytes of the body are not its text. */
+export const isCompressed = (headers: { get(name: string): string | null }): boolean => {
+  const encoding = headers.get("content-encoding")
+  return encoding !== null && encoding.toLowerCase() !== "identity"
 }
 
 const readBeginning = async (
@@ -83,18 +99,19 @@ const readBeginning = async (
   const reader = body.getReader()
   while (true) {
     const { done, value } = await reader.read()
-    if (done) return decode(beginning.subarray(0, length), false)
+    if (done) return jsonTextOf(beginning.subarray(0, length), false)
     const fits = value.subarray(0, maxBytes - length)
     beginning.set(fits, length)
     length += fits.length
     if (fits.length < value.length) {
       reader.cancel().catch(ignore)
-      return decode(beginning, true)
+      return jsonTextOf(beginning, true)
     }
   }
 }
 
-const decode = (bytes: Uint8Array, isCut: boolean): AnswerBody | undefined => {
+/** The text of JSON; `undefined` if the bytes are not UTF-8 and therefore not JSON. */
+export const jsonTextOf = (bytes: Uint8Array, isCut: boolean): AnswerBody | undefined => {
   try {
     // A cut may go through a character; a decoder that expects more leaves the broken end out.
     return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: isCut }), isCut }

@@ -7,6 +7,8 @@ import { literalAddress } from "./earlyRefusal.ts"
 import type { Resolve } from "./Resolver.ts"
 
 export interface Destination {
+  /** The address to connect to. */
+  readonly address: string
   readonly href: string
   /** The Host header, if the URL has an address in place of the name. */
   readonly host?: string
@@ -37,7 +39,7 @@ export const routeOf = (
   const literal = literalAddress(url.hostname)
   if (literal !== undefined) {
     return egress.isOpen
-      ? { kind: "allowed", destinations: { first: { href: url.href }, others: [] } }
+      ? { kind: "allowed", destinations: { first: { address: literal, href: url.href }, others: [] } }
       : judge(url, egress, [literal], false)
   }
   const found = resolve(url.hostname, namespace)
@@ -73,9 +75,21 @@ const judge = (
 }
 
 const destinationAt = (url: URL, address: string, isNamed: boolean): Destination => {
+  const host = url.host
+  // Not every caller needs the URL, and making it costs more than judging the address.
+  const at = {
+    address,
+    host,
+    get href() {
+      return hrefAt(url, address)
+    },
+  }
+  if (!isNamed || url.protocol === "http:") return at
+  return Object.assign(at, { serverName: url.hostname.replace(/\.$/, "") })
+}
+
+const hrefAt = (url: URL, address: string): string => {
   const at = new URL(url)
   at.hostname = address.includes(":") ? `[${address}]` : address
-  const host = url.host
-  if (!isNamed || url.protocol === "http:") return { href: at.href, host }
-  return { href: at.href, host, serverName: url.hostname.replace(/\.$/, "") }
+  return at.href
 }

@@ -1,26 +1,39 @@
 // Limits how long a call waits for its body and its answer.
 
+export interface DeadlineWait {
+  readonly endsAt: number
+  readonly end: () => void
+}
+
 /**
  * One timeout for many waits. All waits have the same length, so they end in the order in which they began. Therefore
  * one system timer, set for the oldest wait, is enough.
  */
 export class Deadlines {
   readonly #timeoutMs: number
-  readonly #waits = new Set<{ readonly endsAt: number; readonly end: () => void }>()
+  readonly #waits = new Set<DeadlineWait>()
   #isArmed = false
 
   constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs
   }
 
+  /** Calls `end` after the timeout, unless `finish` is called before. */
+  begin(end: () => void): DeadlineWait {
+    const wait = { endsAt: performance.now() + this.#timeoutMs, end }
+    this.#waits.add(wait)
+    if (!this.#isArmed) this.#arm(this.#timeoutMs)
+    return wait
+  }
+
+  /** The wait is over. False if it ended before. */
+  finish(wait: DeadlineWait): boolean {
+    return this.#waits.delete(wait)
+  }
+
   within<A>(work: Promise<A>, onTimeout: () => A, onFailure: () => A): Promise<A> {
     return new Promise((resolve) => {
-      const wait = {
-        endsAt: performance.now() + this.#timeoutMs,
-        end: () => resolve(onTimeout()),
-      }
-      this.#waits.add(wait)
-      if (!this.#isArmed) this.#arm(this.#timeoutMs)
+      const wait = this.begin(() => resolve(onTimeout()))
       // Every call waits here once, so this code avoids the additional promises of `finally`.
       work.then(
         (value) => {

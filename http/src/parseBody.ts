@@ -74,19 +74,21 @@ const endOfGroup = (parts: ReadonlyArray<ScannedPart>, first: number): number =>
   return end
 }
 
-/** A small group is one JSON text. A large item is parsed without its payload, which may be nearly all of it. */
+/**
+ * A group is one JSON text. Payloads are cut out of the bytes, so a payload that is not tiny is left out of the text: it would
+ * be decoded and parsed for nothing, and a large body would leave twice its size of unused strings behind.
+ */
 const parseGroup = (bytes: Uint8Array, parts: ReadonlyArray<ScannedPart>, into: Array<unknown>): void => {
   const [first] = parts
   const last = parts.at(-1)
   if (first === undefined || last === undefined) return
-  const isSmall = last.end - first.start <= parsedAtOnce
-  const text = isSmall
-    ? textOf(bytes, first.start, last.end)
-    : textWithout(
-        bytes,
-        first,
-        first.payloads.map((span) => ({ ...span, instead: "null" })),
-      )
+  const text = textWithout(
+    bytes,
+    { start: first.start, end: last.end },
+    parts.flatMap(({ payloads }) =>
+      payloads.filter(isWorthLeavingOut).map((span) => ({ ...span, instead: "null" })),
+    ),
+  )
   const parsed: ReadonlyArray<unknown> = JSON.parse(`[${text}]`)
   for (const [index, item] of parsed.entries()) {
     const payload = parts[index]?.payloads.at(-1)
@@ -94,6 +96,11 @@ const parseGroup = (bytes: Uint8Array, parts: ReadonlyArray<ScannedPart>, into: 
     into.push(item)
   }
 }
+
+/** For a shorter payload, two more decodes would cost more than its text. */
+const parsedPayloadBytes = 512
+
+const isWorthLeavingOut = ({ start, end }: ByteSpan): boolean => end - start > parsedPayloadBytes
 
 /** The text of a part with other text instead of these spans. */
 const textWithout = (

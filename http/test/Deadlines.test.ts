@@ -23,3 +23,17 @@ test("many waits that end at the same time end in parts, and other work comes be
   await Promise.all(all)
   expect(most).toBeLessThanOrEqual(100)
 })
+
+test("a wait that is finished in time does not end, and one that has ended cannot be finished", async () => {
+  const deadlines = new Deadlines(5)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let isEnded = false
+  const finished = deadlines.begin(() => {
+    isEnded = true
+  })
+  const ended = deadlines.begin(resolve)
+  expect(deadlines.finish(finished)).toBe(true)
+  await promise
+  expect(isEnded).toBe(false)
+  expect(deadlines.finish(ended)).toBe(false)
+})

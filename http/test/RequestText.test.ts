@@ -1,5 +1,5 @@
 // Bodies of any size become the same input, payloads stay bytes, and large bodies are read in slices.
-import { describe, expect, test } from "bun:test"
+import { describe, expect, spyOn, test } from "bun:test"
 import fc from "fast-check"
 import { type PayloadPlace, RequestText } from "../src/RequestText.ts"
 
@@ -34,6 +34,22 @@ const shown = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (_, part) => (part instanceof Uint8Array ? `bytes ${decoder.decode(part)}` : part)),
   )
+
+describe("payloads of a large body", () => {
+  test("are cut out as bytes and never become text", async () => {
+    const payload = JSON.stringify("x".repeat(15_000))
+    const timers = Array.from({ length: 100 }, (_, index) => `{"timerId":"t${index}","payload":${payload}}`)
+    // The spy only records: JSON is parsed as usual.
+    const parse = spyOn(JSON, "parse")
+    const input = await inputOf(`{"timers":[${timers.join(",")}]}`, { inItemsOf: "timers" })
+    const parsedChars = parse.mock.calls.reduce((sum, [text]) => sum + text.length, 0)
+    parse.mockRestore()
+    expect(parsedChars).toBeLessThan(10_000)
+    const items = (input as { readonly timers: ReadonlyArray<{ readonly payload: Uint8Array }> }).timers
+    expect(items.length).toBe(100)
+    expect(items.every((item) => decoder.decode(item.payload) === payload)).toBe(true)
+  })
+})
 
 describe("small and large bodies", () => {
   const key = fc.constantFrom('"payload"', '"p\\u0061yload"', '"timers"', '"t\\u0069mers"', '"a"')

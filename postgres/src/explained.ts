@@ -49,7 +49,7 @@ const whyRefused = (state: string, target: DatabaseTarget): string | undefined =
 const lookupWithinMs = 5_000
 
 /** `undefined` if the name can be resolved, or if the lookup takes too long. */
-const whyUnresolved = async (host: string): Promise<string | undefined> => {
+export const whyUnresolved = async (host: string): Promise<string | undefined> => {
   const late = Promise.withResolvers<undefined>()
   const timer = setTimeout(late.resolve, lookupWithinMs)
   const found = lookup(host.replace(/^\[|\]$/g, "")).then(

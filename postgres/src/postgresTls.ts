@@ -19,10 +19,14 @@ export interface PostgresTls {
 /** The problem continues a sentence that begins with the name of the setting: "must contain …". */
 export type ReadTls = { readonly value: PostgresTls } | { readonly problem: string }
 
-const parameters = ["schema", "sslmode", "sslrootcert", "sslcert", "sslkey"]
+const tlsParameters = ["sslmode", "sslrootcert", "sslcert", "sslkey"]
 
-/** What the parameters ask for. Reads the files that they name. A problem never shows the value of a parameter. */
-export const parseTls = (query: URLSearchParams): ReadTls => {
+/**
+ * What the parameters ask for. Reads the files that they name. A problem never shows the value of a parameter. `others`
+ * are the parameters that are not about TLS.
+ */
+export const parseTls = (query: URLSearchParams, others: ReadonlyArray<string> = ["schema"]): ReadTls => {
+  const parameters = [...others, ...tlsParameters]
   const names = [...query.keys()]
   const unknown = names.find((name) => !parameters.includes(name))
   if (unknown !== undefined) {

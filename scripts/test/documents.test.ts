@@ -35,7 +35,13 @@ const refusedWords: ReadonlyArray<readonly [RegExp, string]> = [
 ]
 
 /** On the bus and in the Service Agent a namespace is a tenant, by their contracts. Elsewhere it is always a namespace. */
-const namesTenants = ["docs/guides/agent.md", "docs/guides/messages.md", "docs/limits.md"]
+const namesTenants = [
+  "docs/guides/agent.md",
+  "docs/guides/kafka.md",
+  "docs/guides/messages.md",
+  "docs/guides/rabbitmq.md",
+  "docs/limits.md",
+]
 
 describe("links", () => {
   test.each([...documents()])("%s links only to what exists", (path) => {

@@ -9,7 +9,7 @@ import { readTlsPair, type TlsPair } from "@punctual/door/TlsPair"
 import { type Listening, listen } from "@punctual/http/listener/Listener"
 import type { PagePack } from "@punctual/http/pages/PagePack"
 import { renewCertificate } from "@punctual/http/renewCertificate"
-import { Deferred, Effect, Layer, Option, type Scope } from "effect"
+import { Cause, Deferred, Effect, Layer, Option, type Scope } from "effect"
 import type { BulkJobs } from "./bulk/BulkJobs.ts"
 import { ActivityLog } from "./engine/activity/ActivityLog.ts"
 import { Engine, type EngineStatus } from "./engine/Engine.ts"
@@ -104,7 +104,8 @@ export const serve = Effect.fn("serve")(function* (
     port: configuration.httpPort,
     ...(certificate === undefined ? {} : { certificate }),
     handle: (request) => service.handle(request),
-    onDefect: (error) => runFork(Effect.logError("A request failed for an unexpected reason.", error)),
+    onDefect: (error) =>
+      runFork(Effect.logError("A request failed for an unexpected reason.", Cause.die(error))),
     limits: {
       connectionsMax: configuration.maxConnections,
       connectionsPerAddressMax: configuration.maxConnectionsPerAddress,

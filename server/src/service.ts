@@ -23,7 +23,7 @@ import { NamespaceDirectory } from "./engine/namespaces/NamespaceDirectory.ts"
 import { takeNodeName } from "./engine/ownership/takeNodeName.ts"
 import { watchThread } from "./engine/watchThread.ts"
 import { TimerCommands } from "./messaging/TimerCommands.ts"
-import { timerRoutes, timerTopics } from "./messaging/timerRouting.ts"
+import { timerGroups, timerRoutes, timerTopics } from "./messaging/timerRouting.ts"
 import { HttpPeers } from "./peers/http/HttpPeers.ts"
 import type { Companion } from "./ports/Companion.ts"
 import { type Deliverer, Deliverers } from "./ports/Deliverer.ts"
@@ -179,6 +179,7 @@ const serviceLayer =
     const routing = new RoutingTable(
       { ...timerRoutes(topics), ...companion?.routes(brokerTerms.subjects) },
       companion?.unheardTypes,
+      [...timerGroups(topics), ...(companion?.groups(brokerTerms.subjects) ?? [])],
     )
     return TimerCommands.layer({ topic: topics.commands, limits }).pipe(
       Layer.provideMerge(BulkJobs.layer(starters)),
@@ -193,7 +194,14 @@ const serviceLayer =
       Layer.provideMerge(clockLayer(configuration)),
       Layer.provideMerge(peersLayer(configuration)),
       Layer.provideMerge(ClockWatch.layer.pipe(Layer.provide(WallClock.system))),
-      Layer.provideMerge(store.open({ shards, workerUrl, onFatal: onStoreFatal })),
+      Layer.provideMerge(
+        store.open({
+          shards,
+          workerUrl,
+          historyRetentionMs: configuration.historyRetentionMs,
+          onFatal: onStoreFatal,
+        }),
+      ),
       Layer.provide(Ids.system),
     )
   }

@@ -200,8 +200,10 @@ describe("a store that only its adapter knows", () => {
     expect(problemsOf("toy:7")).toEqual({
       problems: ['TIMER_STORE_URL must name a toy in letters; it is "toy:…".'],
     })
-    expect(problemsOf("mysql://ann:hunter2@h/db")).toEqual({
-      problems: [expect.stringMatching(/must be sqlite:<file>, .* or toy:<name>; it is "mysql:\/\/…@h\/db"/)],
+    expect(problemsOf("oracle://ann:hunter2@h/db")).toEqual({
+      problems: [
+        expect.stringMatching(/must be sqlite:<file>, .* or toy:<name>; it is "oracle:\/\/…@h\/db"/),
+      ],
     })
     expect((await command(["serve", "--help"])).out).toMatch(/toy:<name> +a toy\n/)
   })

@@ -30,6 +30,7 @@ class Recorder {
 
 const companionOf = (recorder: Recorder, reached: Deferred.Deferred<string>): Companion => ({
   routes: () => ({ CompanionSaid: "companion" }),
+  groups: () => [],
   unheardTypes: ["CompanionSaid"],
   layer: () =>
     Layer.effect(

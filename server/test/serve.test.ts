@@ -163,7 +163,7 @@ describe("a start", () => {
 
   test("with wrong or misspelt settings ends with a line for each", async () => {
     failsWith(await run([], { TIMER_HTTP_PROT: "1" }), "did you mean TIMER_HTTP_PORT")
-    failsWith(await run([], { TIMER_BROKER_URL: "amqp://h" }), "TIMER_BROKER_URL")
+    failsWith(await run([], { TIMER_BROKER_URL: "stomp://h" }), "TIMER_BROKER_URL")
     failsWith(await run([], { TIMER_CLOCK: "sundial" }), "TIMER_CLOCK")
     const { code, stderr } = await run([], { TIMER_LOG: "loud", TIMER_SHARDS: "0" })
     expect([code, stderr.trimEnd().split("\n").length]).toEqual([1, 2])

@@ -1,13 +1,13 @@
-// Several real nodes on one real PostgreSQL server. Each node has a network of its own. A target receives their
+// Several real nodes on one real database server, by default PostgreSQL. Each node has a network of its own. A target receives their
 // webhooks, and a client goes from one node to the next. The harness carries out what happens to the nodes (kill,
 // freeze, cut, drain), so that tests only say when, and assert. When the harness is disposed, it ends every process
 // that still runs.
 import { keyOf, shardOf as shardOfUuid } from "../src/domain/TimerKey.ts"
+import type { ClusterStore, StoredLease } from "./ClusterStore.ts"
 import { eventually } from "./eventually.ts"
 import { HistoryRecorder, type Key, type StoreContents } from "./History.ts"
 import { checkInvariants, describeViolations } from "./InvariantChecker.ts"
-import { PostgresContents, type StoredLease } from "./PostgresContents.ts"
-import { PostgresServer } from "./PostgresServer.ts"
+import { PostgresClusterStore } from "./PostgresClusterStore.ts"
 import { Receiver, type ReceiverOptions } from "./Receiver.ts"
 import { type Exchange, RecordingClient } from "./RecordingClient.ts"
 import { fromSource, type Program, ServiceProcess } from "./ServiceProcess.ts"
@@ -16,6 +16,8 @@ import { TemporaryFolder } from "./TemporaryFolder.ts"
 
 export interface ClusterHarnessOptions {
   readonly nodes?: number
+  /** Starts the server that the nodes share; by default PostgreSQL. */
+  readonly store?: () => Promise<ClusterStore>
   readonly settings?: Readonly<Record<string, string>>
   readonly reply?: ReceiverOptions["reply"]
   /** The program that the nodes run at first; by default the sources. */
@@ -23,8 +25,6 @@ export interface ClusterHarnessOptions {
 }
 
 export const clusterSecret = "a-secret-that-all-nodes-of-the-test-know"
-/** The service's default. The harness uses it to work out the shard of a key. */
-export const shards = 16
 /**
  * Longer than a node needs to answer that it cannot serve. The client gives up only nodes that do not answer at all.
  */
@@ -122,10 +122,10 @@ export class ClusterNode {
 
 /** The database of all nodes. A fault of it may move every shard once. */
 class ClusterDatabase {
-  readonly #server: PostgresServer
+  readonly #server: ClusterStore
   readonly #recorder: HistoryRecorder
 
-  constructor(server: PostgresServer, recorder: HistoryRecorder) {
+  constructor(server: ClusterStore, recorder: HistoryRecorder) {
     this.#server = server
     this.#recorder = recorder
   }
@@ -158,7 +158,7 @@ export class ClusterHarness implements AsyncDisposable {
   readonly exchanges: Array<Exchange> = []
   /** The key that the client sends. */
   apiKey: string | undefined
-  readonly #contents: PostgresContents
+  readonly #store: ClusterStore
   readonly #stack: AsyncDisposableStack
   #turn = 0
   #probed = "/health/live"
@@ -166,16 +166,15 @@ export class ClusterHarness implements AsyncDisposable {
   private constructor(
     recorder: HistoryRecorder,
     receiver: Receiver,
-    server: PostgresServer,
+    store: ClusterStore,
     nodes: ReadonlyArray<ClusterNode>,
-    contents: PostgresContents,
     stack: AsyncDisposableStack,
   ) {
     this.recorder = recorder
     this.receiver = receiver
-    this.database = new ClusterDatabase(server, recorder)
+    this.database = new ClusterDatabase(store, recorder)
     this.nodes = nodes
-    this.#contents = contents
+    this.#store = store
     this.#stack = stack
     this.client = new RecordingClient({
       recorder,
@@ -193,26 +192,25 @@ export class ClusterHarness implements AsyncDisposable {
       const recorder = new HistoryRecorder(() => Date.now())
       const folder = stack.use(new TemporaryFolder()).path
       const receiver = stack.use(await Receiver.listening({ recorder, ...replying(options.reply) }))
-      const server = stack.use(await PostgresServer.start("installed"))
-      const { schema } = server.database()
+      const store: ClusterStore = stack.use(await (options.store ?? PostgresClusterStore.start)())
       const nodes: Array<ClusterNode> = []
       for (let number = 1; number <= (options.nodes ?? 3); number++) {
-        const network = stack.use(await TcpProxy.before(server))
+        const network = stack.use(await TcpProxy.before(store))
         const name = `node-${number}`
         const settings = {
-          TIMER_STORE_URL: `postgres://postgres@${network.address}/postgres?schema=${schema}`,
+          TIMER_STORE_URL: store.urlThrough(network.address),
+          TIMER_SHARDS: String(store.shards),
           TIMER_CLUSTER_SECRET: clusterSecret,
           TIMER_NODE_NAME: name,
           // The sweep then finds and counts a timer that no window holds before the timer is much too late.
-          TIMER_POLLING_INTERVAL: "500ms",
+          TIMER_POLLING_INTERVAL: store.pollingInterval ?? "500ms",
           ...options.settings,
         }
         const { program = fromSource } = options
         const process = stack.use(new ServiceProcess({ folder, name, settings, recorder, program }))
         nodes.push(new ClusterNode({ name, process, network, recorder }))
       }
-      const contents = stack.use(new PostgresContents(server.url, schema))
-      const harness = new ClusterHarness(recorder, receiver, server, nodes, contents, stack)
+      const harness = new ClusterHarness(recorder, receiver, store, nodes, stack)
       await Promise.all(nodes.map((node) => node.start()))
       harness.#probeAlways()
       await harness.spread()
@@ -236,20 +234,29 @@ export class ClusterHarness implements AsyncDisposable {
 
   /** Who holds which shard, as the database says. */
   leases(): Promise<ReadonlyArray<StoredLease>> {
-    return this.#contents.leases()
+    return this.#store.leases()
   }
 
   /** What the database holds. */
   contents(): Promise<StoreContents> {
-    return this.#contents.read()
+    return this.#store.contents()
+  }
+
+  get shards(): number {
+    return this.#store.shards
+  }
+
+  get requestsPerSecond(): number | undefined {
+    return this.#store.requestsPerSecond
   }
 
   shardOf({ namespace, timerId }: Key): number {
-    return shardOfUuid(keyOf(namespace, timerId).uuid, shards)
+    return shardOfUuid(keyOf(namespace, timerId).uuid, this.shards)
   }
 
   /** Waits until the shards are spread over these nodes as evenly as possible. */
   async spread(nodes: ReadonlyArray<ClusterNode> = this.nodes, withinMs = 30_000): Promise<void> {
+    const { shards } = this
     const fewest = Math.floor(shards / nodes.length)
     await eventually(
       `the shards are spread over ${nodes.map(({ name }) => name).join(", ")}`,
@@ -273,8 +280,10 @@ export class ClusterHarness implements AsyncDisposable {
    * were due by `dueUntilMs` must not be pending any more.
    */
   async violations(dueUntilMs: number): Promise<string> {
-    const final = await this.#contents.read()
-    return describeViolations(checkInvariants({ events: this.recorder.events, final, dueUntilMs, shards }))
+    const final = await this.#store.contents()
+    return describeViolations(
+      checkInvariants({ events: this.recorder.events, final, dueUntilMs, shards: this.shards }),
+    )
   }
 
   /** Everything that was recorded about the timers that the text names. It helps to find the cause of a failure. */

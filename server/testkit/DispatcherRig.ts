@@ -6,6 +6,7 @@ import type { PastPause } from "../src/domain/NamespaceSettings.ts"
 import type { Timer } from "../src/domain/Timer.ts"
 import { Dispatcher } from "../src/engine/dispatch/Dispatcher.ts"
 import type { DispatcherLimits } from "../src/engine/dispatch/DispatcherLimits.ts"
+import { NewcomerPace } from "../src/engine/dispatch/NewcomerPace.ts"
 import { EngineMetrics } from "../src/engine/EngineMetrics.ts"
 import type { Entry, Home } from "../src/engine/window/Entry.ts"
 import { Window } from "../src/engine/window/Window.ts"
@@ -36,6 +37,8 @@ export class DispatcherRig {
   readonly window: Window
   readonly home: Home
   readonly running = new Set<Running>()
+  /** Only if the test asks for it: most tests start all their timers in one instant. */
+  readonly newcomers: NewcomerPace | undefined
   /** Timer ids in the order in which their attempts started. */
   readonly started: Array<string> = []
   /** Timer ids in the order in which the dispatcher abandoned their attempts. */
@@ -57,6 +60,8 @@ export class DispatcherRig {
   nowMs = sampleNow
   /** The timeout of the targets that are submitted next. */
   timeoutMs = 15_000
+  /** The payload of the timers that are submitted next. */
+  payload: Uint8Array | undefined
   isTrusted = true
   /** Whether the attempts that start next send their request. Otherwise they end before that. */
   sends = true
@@ -69,7 +74,7 @@ export class DispatcherRig {
   #submitted = 0
   #lastFire: Fire | undefined
 
-  constructor(limits: Partial<DispatcherLimits> = {}, silentAfterMs?: number) {
+  constructor(limits: Partial<DispatcherLimits> = {}, silentAfterMs?: number, hasNewcomerPace = false) {
     const home: Home = {
       shard: 0,
       epoch: 1,
@@ -88,6 +93,7 @@ export class DispatcherRig {
       },
     )
     Object.assign(home, { window: this.window })
+    this.newcomers = hasNewcomerPace ? new NewcomerPace(() => this.nowMs) : undefined
     this.home = home
     this.#openHorizon()
     const deliverer: Deliverer = {
@@ -112,6 +118,7 @@ export class DispatcherRig {
       metrics: Effect.runSync(Effect.provideService(EngineMetrics.make, Metric.MetricRegistry, new Map())),
       run: (_, onExit) => this.#run(onExit),
       after: (delayMs, task) => this.later.push([delayMs, task]),
+      ...(this.newcomers === undefined ? {} : { newcomers: this.newcomers }),
       soon: (task) => (this.holdsSoon ? this.soon.push(task) : task()),
       settle: ({ entry }, delivery, onStored) => {
         if (delivery.kind === "postponed") this.postponed.push([entry.timer.timerId, delivery.inMs])
@@ -142,6 +149,7 @@ export class DispatcherRig {
         namespace,
         timerId: `${namespace}-${host}-${this.#submitted++}`,
         executeAt: this.nowMs - (agesMs[index] ?? 0),
+        ...(this.payload === undefined ? {} : { payload: this.payload }),
         spec: {
           ...sampleSpec,
           ...spec,

@@ -19,12 +19,17 @@ export interface Followed {
 export interface DocumentServers {
   /** host:port of a NATS server. */
   readonly broker?: string
+  /** host:port of a RabbitMQ server. */
+  readonly rabbitmq?: string
   /** host:port of a PostgreSQL server. Its superuser is postgres, without a password. */
   readonly database?: string
 }
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
-const natsModules = join(root, "drivers/nats/node_modules")
+const modulesOf = ({ broker, rabbitmq }: DocumentServers): string => {
+  if (broker !== undefined) return join(root, "drivers/nats/node_modules")
+  return join(root, rabbitmq === undefined ? "node_modules" : "drivers/rabbitmq/node_modules")
+}
 const followWithinMs = 240_000
 const outputKept = 20_000
 
@@ -56,13 +61,14 @@ export const followDocument = async (path: string, servers: DocumentServers = {}
 }
 
 /** Replaces the hosts and ports of the documents. */
-const placesOf = (ports: ReadonlyArray<number>, { broker, database }: DocumentServers) => {
+const placesOf = (ports: ReadonlyArray<number>, { broker, rabbitmq, database }: DocumentServers) => {
   const [, brokerPort = "4222"] = (broker ?? "").split(":")
   const byName = new Map(namedPorts.map((name, index) => [name, String(ports[index])]))
   return (text: string): string =>
     text
       .replaceAll(/\b[89]\d{3}\b/g, (port) => byName.get(port) ?? port)
       .replaceAll("127.0.0.1:4222", `127.0.0.1:${brokerPort}`)
+      .replaceAll("127.0.0.1:5672", rabbitmq ?? "127.0.0.1:5672")
       .replaceAll("10.0.0.5:5432", database ?? "10.0.0.5:5432")
       .replaceAll("10.0.0.11", "127.0.0.1")
       .replaceAll("TIMER_CONFIG=/etc/", "TIMER_CONFIG=")
@@ -166,8 +172,8 @@ id=$(first-message)
 ${text.replaceAll(/\b17\b/g, '"$id"')}`
 
 /** The commands that the documents assume, and the packages that their programs import. */
-const prepare = (folder: string, here: (text: string) => string, { broker }: DocumentServers): void => {
-  symlinkSync(broker === undefined ? join(root, "node_modules") : natsModules, join(folder, "node_modules"))
+const prepare = (folder: string, here: (text: string) => string, servers: DocumentServers): void => {
+  symlinkSync(modulesOf(servers), join(folder, "node_modules"))
   const place = join(folder, "bin")
   mkdirSync(place)
   const put = (name: string, text: string) => {
@@ -180,7 +186,7 @@ const prepare = (folder: string, here: (text: string) => string, { broker }: Doc
   put("systemctl", `#!/bin/sh\n${systemctlText}`)
   put("run-sql", `#!${process.execPath}\n${runSqlText}`)
   put("first-message", `#!/bin/sh\n${firstMessageText}`)
-  put("send-nonsense", `#!${process.execPath}\n${sendNonsenseText(broker)}`)
+  put("send-nonsense", `#!${process.execPath}\n${sendNonsenseText(servers.broker)}`)
 }
 
 /**

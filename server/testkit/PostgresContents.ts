@@ -2,14 +2,8 @@
 // its adapter, so its counts come from the rows themselves. Read the contents when no service runs any more. The owners
 // of shards can be read at any time.
 import { emptyTally, type Tally } from "../src/domain/Decision.ts"
+import type { StoredLease } from "./ClusterStore.ts"
 import type { StoreContents, StoredLife, StoredPending } from "./History.ts"
-
-export interface StoredLease {
-  readonly shard: number
-  readonly epoch: number
-  /** Null if the shard is free. */
-  readonly node: string | null
-}
 
 interface Row {
   readonly namespace: string

@@ -31,12 +31,12 @@ export class TcpProxy implements AsyncDisposable {
     this.#listener = createServer((client) => this.#accept(client))
   }
 
-  /** Listens on a free loopback port and forwards everything. */
-  static async before(target: TcpProxyTarget): Promise<TcpProxy> {
+  /** Listens on a loopback port, a free one by default, and forwards everything. */
+  static async before(target: TcpProxyTarget, port = 0): Promise<TcpProxy> {
     const proxy = new TcpProxy(target)
     await new Promise<void>((resolve, reject) => {
       proxy.#listener.once("error", reject)
-      proxy.#listener.listen(0, "127.0.0.1", resolve)
+      proxy.#listener.listen(port, "127.0.0.1", resolve)
     })
     return proxy
   }

@@ -36,12 +36,17 @@ export interface ArchiveFixture {
   readonly name: string
   /** A layer that makes a new, empty store and leaves nothing behind. */
   fresh(options: { readonly shards: number }): Layer.Layer<ArchivedStore, unknown>
+  /** Why the archive cannot be read while the store is written to. It then fails, and a test of the store shows it. */
+  readonly instantSkipped?: string
 }
 
 export const timerArchiveSuite = (fixture: ArchiveFixture): void => {
   describe(`TimerArchive: ${fixture.name}`, () => {
     const law = lawsOf(fixture)
     readingLaws(law)
+    const { instantSkipped } = fixture
+    if (instantSkipped === undefined) instantLaws(law)
+    else test.skip(`an archive shows the instant of its opening (skipped: ${instantSkipped})`, () => {})
     restoringLaws(fixture, law)
     refusingLaws(law)
   })
@@ -196,6 +201,14 @@ const readingLaws = (law: Law): void => {
     }),
   )
 
+  law("an archive says how many shards the store has", () =>
+    Effect.gen(function* () {
+      expect((yield* (yield* ArchiveOpening).open).shards).toBe(4)
+    }),
+  )
+}
+
+const instantLaws = (law: Law): void => {
   law("an archive shows the store at the instant at which it was opened", () =>
     Effect.gen(function* () {
       yield* fill
@@ -227,12 +240,6 @@ const readingLaws = (law: Law): void => {
       const rest = yield* archive.documents("settings", first.at(-1)?.version ?? 0, 10)
       expect([...first, ...rest]).toEqual([...before])
       expect(before).toHaveLength(4)
-    }),
-  )
-
-  law("an archive says how many shards the store has", () =>
-    Effect.gen(function* () {
-      expect((yield* (yield* ArchiveOpening).open).shards).toBe(4)
     }),
   )
 }

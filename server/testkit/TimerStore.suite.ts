@@ -10,6 +10,7 @@ import { timerStoreDamageSuite } from "./TimerStoreDamage.suite.ts"
 import { timerStoreDeadLettersSuite } from "./TimerStoreDeadLetters.suite.ts"
 import { timerStoreFieldsSuite } from "./TimerStoreFields.suite.ts"
 import { timerStoreFiltersSuite } from "./TimerStoreFilters.suite.ts"
+import { timerStoreInsertsSuite } from "./TimerStoreInserts.suite.ts"
 import { timerStoreModelSuite } from "./TimerStoreModel.suite.ts"
 import { timerStoreReadsSuite } from "./TimerStoreReads.suite.ts"
 import { timerStoreRepeatsSuite } from "./TimerStoreRepeats.suite.ts"
@@ -30,6 +31,7 @@ import {
 export const timerStoreSuite = (fixture: StoreFixture): void => {
   describe(`TimerStore: ${fixture.name}`, () => {
     describe("fence", () => fenceLaws(fixture))
+    timerStoreInsertsSuite(fixture)
     describe("items", () => itemLaws(fixture))
     describe("payloads", () => payloadLaws(fixture))
     describe("durability", () => durabilityLaws(fixture))
@@ -69,8 +71,8 @@ const fenceLaws = (fixture: StoreFixture): void => {
 
   law("each batch of a write succeeds or fails by itself", () =>
     Effect.gen(function* () {
-      const { store, epochs, batchOf } = yield* owned
-      const [lost, kept] = [samplePut(), samplePut()]
+      const { store, epochs, batchOf, putIn } = yield* owned
+      const [lost, kept] = [putIn(1), putIn(2)]
       const answers = yield* store.write([
         { ...batchOf(1, [lost]), epoch: at(epochs, 1) - 1 },
         batchOf(2, [kept]),
@@ -87,63 +89,6 @@ const fenceLaws = (fixture: StoreFixture): void => {
       expect(yield* store.write([])).toEqual([])
       expect(yield* store.write([batchOf(0, [])])).toEqual([{ result: "written", answers: [] }])
     }),
-  )
-
-  law(
-    "insertIfAbsent needs no fence, keeps an existing timer, and raises `foreign` only when it stores a timer",
-    () =>
-      Effect.gen(function* () {
-        const { store, leases, write } = yield* owned
-        const there = samplePut()
-        yield* write([there])
-        const absent = samplePut()
-        const other = samplePut({ timerId: there.timer.timerId, fireAt: sampleNow + 9 })
-        const first = yield* store.insertIfAbsent(0, [absent, other])
-        expect(first.map(({ result }) => result)).toEqual(["created", "exists"])
-        expect(timerIn(first[1])).toEqual(there.timer)
-        expect(at(yield* leases.owners, 0).foreign).toBe(1)
-        const again = yield* store.insertIfAbsent(0, [absent, other])
-        expect(again).toEqual(first)
-        expect(at(yield* leases.owners, 0).foreign).toBe(1)
-        expect((yield* store.find(absent.timer)).pending).toEqual(absent.timer)
-        expect((yield* store.find(there.timer)).pending).toEqual(there.timer)
-      }),
-    1,
-  )
-
-  law(
-    "insertIfAbsent never begins another life of a key, even if it comes very late",
-    () =>
-      Effect.gen(function* () {
-        const { store, leases, write } = yield* owned
-        const late = samplePut({ timerId: "late" })
-        const [replacing, another] = [samplePut({ timerId: "late", fireAt: sampleNow + 9 }), samplePut()]
-        // The caller gave up the insert, and an owner repeated it. Later writes removed every trace of its fireId.
-        yield* write([late, replacing, cancelOf(late.timer), another, cancelOf(another.timer)])
-        const before = yield* store.find(late.timer)
-        const tally = yield* store.tally
-        const neighbour = samplePut()
-        const { executeAt, timerId } = another.timer
-        // A create for a time at which the key was already due counts as the same create again.
-        const again = samplePut({ timerId, executeAt, createdAt: executeAt + 1 })
-        const answers = yield* store.insertIfAbsent(0, [late, neighbour, another, again])
-        expect(answers.map(({ result }) => result)).toEqual([
-          "needsOwner",
-          "created",
-          "alreadyFinished",
-          "alreadyFinished",
-        ])
-        expect(yield* store.find(late.timer)).toEqual(before)
-        expect(yield* store.insertIfAbsent(0, [late, late])).toEqual([
-          { result: "needsOwner" },
-          { result: "needsOwner" },
-        ])
-        expect(yield* store.tally).toEqual({ ...tally, created: tally.created + 1 })
-        expect(at(yield* leases.owners, 0).foreign).toBe(1)
-        // An owner may begin another life.
-        expect((yield* write([late])).map(({ result }) => result)).toEqual(["created"])
-      }),
-    1,
   )
 }
 

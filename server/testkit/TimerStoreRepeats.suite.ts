@@ -3,7 +3,7 @@
 import { describe, expect } from "bun:test"
 import { Effect } from "effect"
 import type { WriteItem } from "../src/domain/WriteItem.ts"
-import { at, lawsOf, owned, type StoreFixture, timerIn } from "./StoreFixture.ts"
+import { at, insertLawsOf, lawsOf, owned, type StoreFixture, timerIn } from "./StoreFixture.ts"
 import { timerStoreVacatedSuite } from "./TimerStoreVacated.suite.ts"
 import {
   cancelOf,
@@ -175,7 +175,7 @@ const notDone = (fixture: StoreFixture): void => {
     }),
   )
 
-  law(
+  insertLawsOf(fixture)(
     "a repeated insert finds its own timer, or a free key, or is unknown if other writes came in between",
     () =>
       Effect.gen(function* () {

@@ -7,7 +7,7 @@ import type { Timer } from "../src/domain/Timer.ts"
 import { shardOf } from "../src/domain/TimerKey.ts"
 import { madeCorrelationId } from "../src/domain/words.ts"
 import type { ListQuery } from "../src/ports/TimerStore.ts"
-import { at, idsOf, lawsOf, owned, type StoreFixture, walkList } from "./StoreFixture.ts"
+import { at, idsOf, insertLawsOf, lawsOf, owned, type StoreFixture, walkList } from "./StoreFixture.ts"
 import {
   cancelOf,
   changeOf,
@@ -187,7 +187,7 @@ const wordLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("a timer that was created without an owner is found by its words", () =>
+  insertLawsOf(fixture)("a timer that was created without an owner is found by its words", () =>
     Effect.gen(function* () {
       const { store } = yield* owned
       const put = samplePut({ tags: ["a"], correlationId: "order-1" })

@@ -2,9 +2,33 @@
 // before a commit, and ten times as many now and then. Nothing else reads PUNCTUAL_EFFORT.
 
 const efforts = {
-  fast: { shareOfRuns: 1 / 4, seeds: 20, listedTimers: 10_000, crashedCalls: 200, hasAllRuntimes: false },
-  usual: { shareOfRuns: 1, seeds: 300, listedTimers: 10_000, crashedCalls: 200, hasAllRuntimes: false },
-  matrix: { shareOfRuns: 10, seeds: 300, listedTimers: 1_000_000, crashedCalls: 5_000, hasAllRuntimes: true },
+  fast: {
+    shareOfRuns: 1 / 4,
+    seeds: 20,
+    listedTimers: 10_000,
+    crashedCalls: 200,
+    moves: 200,
+    hasAllRuntimes: false,
+    tenantQueues: 300,
+  },
+  usual: {
+    shareOfRuns: 1,
+    seeds: 300,
+    listedTimers: 10_000,
+    crashedCalls: 200,
+    moves: 200,
+    hasAllRuntimes: false,
+    tenantQueues: 300,
+  },
+  matrix: {
+    shareOfRuns: 10,
+    seeds: 300,
+    listedTimers: 1_000_000,
+    crashedCalls: 5_000,
+    moves: 10_000,
+    hasAllRuntimes: true,
+    tenantQueues: 2_000,
+  },
 } as const
 
 const isEffort = (name: string): name is keyof typeof efforts => Object.hasOwn(efforts, name)
@@ -17,7 +41,15 @@ const chosen = (): (typeof efforts)[keyof typeof efforts] => {
   return efforts[name]
 }
 
-const { shareOfRuns, seeds, listedTimers: listed, crashedCalls: crashed, hasAllRuntimes } = chosen()
+const {
+  shareOfRuns,
+  seeds,
+  listedTimers: listed,
+  crashedCalls: crashed,
+  moves,
+  hasAllRuntimes,
+  tenantQueues: tenants,
+} = chosen()
 
 /** The number of runs of a property or model test that usually makes `usualRuns`. */
 export const runsOf = (usualRuns: number): number => Math.ceil(usualRuns * shareOfRuns)
@@ -38,8 +70,17 @@ export const listedTimers: number = listed
 /** How many calls the Service Agent gets while it is killed at every step. */
 export const crashedCalls: number = crashed
 
+/** How often one timer is moved in a database that keeps deleted rows for a while. */
+export const movesOfOneTimer: number = moves
+
 /** In the matrix every bus and every store has all its crashes. Otherwise one pair has all, and the others have one. */
 export const isEveryCrashTried: boolean = shareOfRuns > 1
 
+/** The faults of clusters on databases other than PostgreSQL, which has all of them in every run. */
+export const clusterFaultsTried: "all" | "killedNode" = shareOfRuns > 1 ? "all" : "killedNode"
+
 /** Whether the client library is also tested on runtimes and with tools that must be downloaded first. */
 export const testsAllRuntimes: boolean = hasAllRuntimes
+
+/** How many tenants the tests of a broker give a queue of their own. */
+export const tenantQueues: number = tenants

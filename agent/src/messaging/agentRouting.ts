@@ -12,6 +12,7 @@ import { Namespace } from "@punctual/api/Namespace"
 import { AggregateId } from "@punctual/bus/AggregateId"
 import { MessageType, type OutgoingEnvelope } from "@punctual/bus/Envelope"
 import { EnvelopeId } from "@punctual/bus/EnvelopeId"
+import type { RoutedGroup } from "@punctual/bus/RoutingTable"
 import type { OutboxMessage } from "../domain/OutboxMessage.ts"
 
 export interface AgentTopics {
@@ -68,6 +69,12 @@ export const executionSubscription = ({ commands }: AgentTopics): AgentSubscript
   topic: commands,
   types: new Set([startExecutionType]),
 })
+
+export const agentGroups = (topics: AgentTopics): ReadonlyArray<RoutedGroup> =>
+  [...orchestrationSubscriptions(topics), executionSubscription(topics)].map(({ group, topic }) => ({
+    group,
+    topic,
+  }))
 
 /** Throws if the message is not valid, which is an error of the program. */
 export const outgoingOf = (tenantId: string, message: OutboxMessage): OutgoingEnvelope => ({

@@ -1,7 +1,10 @@
 // The modules of the agent and the Timer in processes of their own, on a real broker and a real database.
 import { expect, test } from "bun:test"
+import { describeKafka, KafkaServer } from "@punctual/bus/testkit/KafkaServer"
 import { describeNats } from "@punctual/bus/testkit/NatsBinary"
 import { NatsServer } from "@punctual/bus/testkit/NatsServer"
+import { describeRabbit } from "@punctual/bus/testkit/RabbitBinaries"
+import { RabbitServer } from "@punctual/bus/testkit/RabbitServer"
 import { describePostgres } from "@punctual/server/testkit/PostgresBinaries"
 import { serverForTests } from "@punctual/server/testkit/postgres"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
@@ -66,5 +69,61 @@ describeNats("on a broker", () => {
       expect((await api.ended("later")).status).toBe("Succeeded")
       expect([service.times("/now"), service.times("/later")]).toEqual([1, 1])
     })
+  })
+})
+
+describeRabbit("on RabbitMQ", () => {
+  test("the agent that starts before the Timer loses nothing, and both work in two processes", async () => {
+    using folder = new TemporaryFolder()
+    using service = await CalledService.start()
+    await using broker = await RabbitServer.start()
+    const settings = { TIMER_BROKER_URL: broker.url }
+    const { path } = folder
+    await using agent = await AgentProcess.open({
+      folder: path,
+      args: ["--modules=api,orchestration,execution"],
+      // Its keys would be in the Timer's store, which does not exist yet.
+      settings: { ...settings, AGENT_AUTH: "off" },
+    })
+    // The broker keeps the command for the Timer, which has never run.
+    await agent.call("POST", "", {
+      serviceCallId: "c",
+      delay: "1s",
+      request: { method: "GET", url: `${service.url}/one` },
+    })
+    await using _timer = await AgentProcess.saying("Punctual", {
+      folder: path,
+      args: ["--modules", "timer"],
+      settings,
+    })
+    expect((await agent.ended("c")).status).toBe("Succeeded")
+    expect(service.times("/one")).toBe(1)
+  })
+})
+
+describeKafka("on Kafka", () => {
+  test("the agent and the Timer work in two processes", async () => {
+    using folder = new TemporaryFolder()
+    using service = await CalledService.start()
+    await using broker = await KafkaServer.start()
+    const settings = { TIMER_BROKER_URL: broker.url }
+    const { path } = folder
+    await using _timer = await AgentProcess.saying("Punctual", {
+      folder: path,
+      args: ["--modules", "timer"],
+      settings,
+    })
+    await using agent = await AgentProcess.open({
+      folder: path,
+      args: ["--modules=api,orchestration,execution"],
+      settings,
+    })
+    await agent.call("POST", "", {
+      serviceCallId: "c",
+      delay: "1s",
+      request: { method: "GET", url: `${service.url}/one` },
+    })
+    expect((await agent.ended("c")).status).toBe("Succeeded")
+    expect(service.times("/one")).toBe(1)
   })
 })

@@ -1,7 +1,7 @@
 // The bare limit of P3 on PostgreSQL. One statement per thousand rows fills the store's own table, in sessions with the
 // store's settings. There is no fence, no counter and no look at existing rows.
 import { shardOf } from "@punctual/server/domain/TimerKey"
-import { connectionTo } from "@punctual/server/stores/postgres/Connections"
+import { connectionTo } from "@punctual/server/stores/postgres/connectionTo"
 import { openDatabase } from "@punctual/server/stores/postgres/openDatabase"
 import { startPostgres } from "../BenchPostgres.ts"
 import { farAhead } from "../work.ts"

@@ -31,7 +31,7 @@ export const publishAll = async (address: string, messages: number, atOnce: numb
   }
 }
 
-const eventOf = (id: string): string => {
+export const eventOf = (id: string): string => {
   const now = Date.now()
   return JSON.stringify({
     id,

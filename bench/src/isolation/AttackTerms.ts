@@ -29,4 +29,8 @@ export type AttackTerms = { readonly url: string } & (
   | { readonly kind: "slowHeaders"; readonly connections: number }
   | { readonly kind: "pipelining"; readonly connections: number; readonly requests: number }
   | { readonly kind: "neverReading"; readonly connections: number; readonly requests: number }
+  /** One namespace with timers that each fire once a second, with a large payload, and get a new one in the answer. */
+  | { readonly kind: "rearms"; readonly timers: number; readonly payloadBytes: number }
+  /** Processor time that never reaches the service: what the attackers' own work costs the others on this machine. */
+  | { readonly kind: "compute" }
 )

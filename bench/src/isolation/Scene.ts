@@ -18,6 +18,8 @@ export interface Scene {
   readonly isNewcomer?: boolean
   /** The service is killed and started again before the measurement. */
   readonly isAfterRestart?: boolean
+  /** The scene is no attack. It shows what the machine does to the others. */
+  readonly hasNoTarget?: boolean
   /** The target for memory holds in this scene. */
   readonly hasMemoryTarget?: boolean
 }
@@ -82,11 +84,20 @@ export const scenes = (isQuick: boolean): ReadonlyArray<Scene> => {
       name: `pipelining: ${size(100, 10)} connections, 200 requests each, answers never read`,
       attack: { kind: "neverReading", connections: size(100, 10), requests: 200 },
     },
+    {
+      name: `re-arms: ${count(size(1_000, 50))} a second with payloads of 60 KB`,
+      attack: { kind: "rearms", timers: size(1_000, 50), payloadBytes: 60_000 },
+    },
     { name: `backlog: ${count(backlog.timers)} overdue for a hanging endpoint`, attack: backlog },
     {
       name: `backlog: ${count(backlog.timers)} overdue, directly after a restart`,
       attack: backlog,
       isAfterRestart: true,
+    },
+    {
+      name: "control: the attackers only compute, on all cores, and never touch the service",
+      attack: { kind: "compute" },
+      hasNoTarget: true,
     },
   ]
 }

@@ -90,6 +90,25 @@ export const createCrowd = async (
   }
 }
 
+/** Timers with large payloads that fire at once, for an endpoint that arms each of them again. */
+export const createRearming = async (
+  url: string,
+  callbackUrl: string,
+  { timers, payloadBytes }: Extract<AttackTerms, { readonly kind: "rearms" }>,
+  tally: Tally,
+): Promise<void> => {
+  const rearmingPerCall = 10
+  const payload = "x".repeat(payloadBytes)
+  for (let created = 0; created < timers; created += rearmingPerCall) {
+    const each = { namespace: "rearming", delay: "0s", callbackUrl, payload }
+    await createAll(
+      url,
+      Array.from({ length: Math.min(rearmingPerCall, timers - created) }, () => each),
+      tally,
+    )
+  }
+}
+
 /** Timers with about 18 KB of headers each, due tomorrow. Resolves when all of them are stored. */
 export const createLarge = async (url: string, timers: number, tally: Tally): Promise<void> => {
   const largePerCall = 100

@@ -11,9 +11,18 @@ import {
   sendSlowHeaders,
   sendUnfinishedBodies,
 } from "./attackConnections.ts"
-import { createBacklog, createCrowd, createHanging, createLarge, createSlowNames } from "./attackTimers.ts"
+import {
+  createBacklog,
+  createCrowd,
+  createHanging,
+  createLarge,
+  createRearming,
+  createSlowNames,
+} from "./attackTimers.ts"
 import { hostileBody } from "./bodies.ts"
+import { compute } from "./compute.ts"
 import { HangingEndpoints } from "./HangingEndpoints.ts"
+import { rearmingEndpoint } from "./rearmingEndpoint.ts"
 
 /** Prepares the attack. Returns how to begin it. */
 const prepared = async (terms: AttackTerms, tally: Tally): Promise<() => void> => {
@@ -46,6 +55,10 @@ const prepared = async (terms: AttackTerms, tally: Tally): Promise<() => void> =
       return () => sendSlowHeaders({ url, connections: terms.connections, tally })
     case "pipelining":
       return () => sendPipelined({ url, connections: terms.connections, tally }, terms.requests)
+    case "rearms":
+      return () => createRearming(url, rearmingEndpoint(terms.payloadBytes, tally), terms, tally)
+    case "compute":
+      return () => compute(tally)
     case "neverReading":
       return () => sendAndNeverRead({ url, connections: terms.connections, tally }, terms.requests)
   }

@@ -45,7 +45,7 @@ export interface LocalBusOptions {
 
 const mebibyte = 1_024 * 1_024
 
-const defaultLocalBusOptions: LocalBusOptions = {
+export const defaultLocalBusOptions: LocalBusOptions = {
   intake: defaultIntakeOptions,
   unhandledAtMost: 10_000,
   unhandledBytesAtMost: 64 * mebibyte,
@@ -55,7 +55,13 @@ const defaultLocalBusOptions: LocalBusOptions = {
   undeliverableAtMostPerTenant: 1_000,
   undeliverableBytesAtMost: 64 * mebibyte,
   undeliverableBytesAtMostPerTenant: 16 * mebibyte,
-  abilities: { delays: true, dropsRepeats: true, listsUndeliverable: true },
+  abilities: {
+    delays: true,
+    dropsRepeats: true,
+    retriesInOrder: false,
+    countsUnanswered: true,
+    listsUndeliverable: true,
+  },
 }
 
 export const LocalBus = {

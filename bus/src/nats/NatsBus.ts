@@ -2,6 +2,7 @@
 // consumer. Undeliverable messages are messages of the same stream. The broker's terms stay in this folder.
 import { Context, Effect, Layer, type Scope } from "effect"
 import { type ConsumerInfo, MsgHdrsImpl } from "../../../drivers/nats/nats.ts"
+import { BrokerStart } from "../BrokerStart.ts"
 import {
   Bus,
   BusError,
@@ -13,11 +14,11 @@ import {
 } from "../Bus.ts"
 import { encodeEnvelope, type OutgoingEnvelope } from "../Envelope.ts"
 import type { IntakeOptions } from "../IntakeOptions.ts"
+import { subscribeLater, whenBegun } from "../LaterStart.ts"
 import { type RoutingTable, unrouted } from "../RoutingTable.ts"
 import { UndeliverableMessages } from "../UndeliverableMessages.ts"
 import { AckFloor } from "./AckFloor.ts"
 import { apiCodeOf, apiCodes } from "./BrokerFailure.ts"
-import { BrokerStart } from "./BrokerStart.ts"
 import { Connection, type ConnectionSettings } from "./Connection.ts"
 import { NatsPublisher, type Outgoing } from "./NatsPublisher.ts"
 import { natsAbilities, subscribeNats } from "./NatsSubscription.ts"
@@ -104,7 +105,7 @@ const busOf = (options: NatsOptions, subjects: Subjects, start: BrokerStart<Begu
         const unfit = whyNotGroup(subscription.group)
         if (unfit !== undefined) return Effect.fail(new BusError({ message: unfit }))
         return start.begun === undefined
-          ? subscribeLater({ start, subscription, subscribeTo, waiting }, options)
+          ? subscribeLater({ start, subscription, subscribeTo, waiting, onRefused: options.onRefused })
           : subscribeTo(start.begun, subscription)
       }),
     sample: (group) => sampled(start.begun?.connection, options.stream, group, floors.get(group), lags),
@@ -149,56 +150,6 @@ const subscribeGroup = (
     ),
   }).pipe(Effect.andThen(Effect.forkScoped(keepNoting(connection, stream, group, floor))), Effect.asVoid)
 }
-
-const firstPauseMs = 1_000
-const longestPauseMs = 10_000
-
-interface LaterSubscription {
-  readonly start: BrokerStart<Begun>
-  readonly subscription: Subscription
-  subscribeTo(begun: Begun, subscription: Subscription): Effect.Effect<void, BusError, Scope.Scope>
-  /** The groups that have not subscribed yet, each with the reason. */
-  readonly waiting: Map<string, string>
-}
-
-/**
- * Subscribes when the broker is reachable. A failure is retried; a permanent one calls `onRefused`. Repeated failures
- * with the same message are logged once.
- */
-const subscribeLater = (
-  { start, subscription, subscribeTo, waiting }: LaterSubscription,
-  { onRefused }: NatsOptions,
-): Effect.Effect<void, never, Scope.Scope> => {
-  const { group } = subscription
-  waiting.set(group, `the group ${group} has not subscribed yet`)
-  const attempts = Effect.gen(function* () {
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, 2 * pauseMs)) {
-      const tried = yield* Effect.result(
-        Effect.flatMap(start.await, (begun) => subscribeTo(begun, subscription)),
-      )
-      if (tried._tag === "Success") break
-      const { message, isPermanent } = tried.failure
-      if (isPermanent === true) return onRefused?.(message)
-      const why = `the group ${group} cannot subscribe yet: ${message}`
-      const isNews = waiting.get(group) !== why
-      waiting.set(group, why)
-      if (isNews) yield* Effect.logWarning(why)
-      yield* Effect.sleep(pauseMs)
-    }
-    waiting.delete(group)
-  })
-  return Effect.asVoid(Effect.forkScoped(attempts))
-}
-
-const whenBegun = (start: BrokerStart<Begun>, withinMs: number): Effect.Effect<Begun, PublishError> =>
-  start.await.pipe(
-    Effect.mapError(({ message }) => new PublishError({ message, isPermanent: false })),
-    Effect.timeoutOrElse({
-      duration: withinMs,
-      orElse: () =>
-        Effect.fail(new PublishError({ message: start.whyWaiting() ?? "timed out", isPermanent: false })),
-    }),
-  )
 
 const publishEnvelopes = (
   publisher: NatsPublisher,

@@ -29,7 +29,13 @@ export interface SubscriptionOptions {
   readonly setUp: Effect.Effect<void, BusError>
 }
 
-export const natsAbilities: BusAbilities = { delays: true, dropsRepeats: true, listsUndeliverable: true }
+export const natsAbilities: BusAbilities = {
+  delays: true,
+  dropsRepeats: true,
+  retriesInOrder: false,
+  countsUnanswered: true,
+  listsUndeliverable: true,
+}
 
 const heartbeatMs = 2_000
 /** More than two heartbeats. */

@@ -28,7 +28,13 @@ const fixtureWith = (abilities: BusAbilities): BusFixture => ({
   inject: { skipped: "in one process all bytes come from publish" },
 })
 
-const all: BusAbilities = { delays: true, dropsRepeats: true, listsUndeliverable: true }
+const all: BusAbilities = {
+  delays: true,
+  dropsRepeats: true,
+  retriesInOrder: false,
+  countsUnanswered: true,
+  listsUndeliverable: true,
+}
 const fixture = fixtureWith(all)
 
 busSuite("local", fixture)
@@ -40,7 +46,13 @@ busSuite(
 )
 busSuite(
   "local, without any ability",
-  fixtureWith({ delays: false, dropsRepeats: false, listsUndeliverable: false }),
+  fixtureWith({
+    delays: false,
+    dropsRepeats: false,
+    retriesInOrder: false,
+    countsUnanswered: true,
+    listsUndeliverable: false,
+  }),
 )
 
 describe("a local bus", () => {

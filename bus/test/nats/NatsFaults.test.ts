@@ -3,32 +3,20 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test"
 import { eventually } from "@punctual/server/testkit/eventually"
 import { TcpProxy } from "@punctual/server/testkit/TcpProxy"
 import { Effect, Exit, Layer, Logger, Scope } from "effect"
-import { Bus, MessageFailed, type PublishError } from "../../src/Bus.ts"
+import { Bus, MessageFailed } from "../../src/Bus.ts"
 import { encodeEnvelope, type OutgoingEnvelope } from "../../src/Envelope.ts"
-import type { IntakeOptions } from "../../src/IntakeOptions.ts"
 import type { NatsOptions } from "../../src/nats/NatsBus.ts"
-import { groups, Listener, quickIntake, sampleMessage } from "../../testkit/BusFixture.ts"
+import { groups, Listener, sampleMessage } from "../../testkit/BusFixture.ts"
+import {
+  faultIntake as intake,
+  killedTwice,
+  manyKeys,
+  publishUntilTaken,
+  until,
+} from "../../testkit/busFaults.ts"
+import { keptLogs } from "../../testkit/keptLogs.ts"
 import { describeNats } from "../../testkit/NatsBinary.ts"
-import { keptLogs, NatsRig } from "../../testkit/NatsRig.ts"
-
-const intake: IntakeOptions = { ...quickIntake, ackWaitMs: 1_000, heldAtMost: 1_000, handlersAtMost: 256 }
-
-const until = (what: string, ask: () => boolean) =>
-  Effect.promise(() => eventually(what, () => (ask() ? true : undefined)))
-
-const publishUntilTaken = (
-  bus: Bus["Service"],
-  envelopes: ReadonlyArray<OutgoingEnvelope>,
-  onFailure: (error: PublishError) => void,
-): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    for (;;) {
-      const published = yield* bus.publish(envelopes).pipe(Effect.result)
-      if (published._tag === "Success") return
-      onFailure(published.failure)
-      yield* Effect.sleep(20)
-    }
-  })
+import { NatsRig } from "../../testkit/NatsRig.ts"
 
 describeNats("when things fail", () => {
   let rig: NatsRig
@@ -73,52 +61,7 @@ describeNats("when things fail", () => {
 
   test("a broker that is killed twice loses nothing that it took, and each key keeps its order", async () => {
     const logs = keptLogs()
-    const body = (bus: Bus["Service"]) =>
-      Effect.gen(function* () {
-        const [keys, perKey, batch] = [100, 100, 5]
-        const handled = new Map<string, Array<number>>()
-        const outOfOrder: Array<string> = []
-        let deliveries = 0
-        const listener = new Listener(({ envelope, delivery }) =>
-          Effect.sync(() => {
-            deliveries++
-            const { index } = envelope.payload as { readonly index: number }
-            const seen = handled.get(envelope.aggregateId) ?? []
-            handled.set(envelope.aggregateId, seen)
-            if (seen.includes(index)) return
-            // A lost message is delivered again later, so only first deliveries must be in order.
-            if (delivery === 1 && seen.some((one) => one > index)) outOfOrder.push(envelope.aggregateId)
-            seen.push(index)
-          }),
-        )
-        yield* bus.subscribe(listener.subscription)
-        let failures = 0
-        const publishing = yield* Effect.forEach(
-          Array.from({ length: keys }, (_, key) => `call-${key}`),
-          (key) =>
-            Effect.gen(function* () {
-              for (let from = 0; from < perKey; from += batch) {
-                const envelopes = Array.from({ length: batch }, (_, offset) =>
-                  sampleMessage({ key, payloadJson: JSON.stringify({ index: from + offset }) }),
-                )
-                yield* publishUntilTaken(bus, envelopes, () => failures++)
-              }
-            }),
-          { concurrency: "unbounded", discard: true },
-        ).pipe(Effect.forkScoped)
-        for (const handledBefore of [2_000, 5_000]) {
-          yield* until(`${handledBefore} deliveries`, () => deliveries >= handledBefore)
-          yield* Effect.promise(() => rig.server.kill9())
-          yield* Effect.promise(() => rig.server.restart())
-        }
-        yield* until("all is published", () => publishing.pollUnsafe() !== undefined)
-        const complete = () => [...handled.values()].every((seen) => seen.length === perKey)
-        yield* until("every message is handled", () => handled.size === keys && complete())
-        yield* untilNothingIsLeft
-        expect(outOfOrder).toEqual([])
-        expect(failures).toBeGreaterThan(0)
-        expect(listener.events("undeliverable")).toBe(0)
-      })
+    const body = (bus: Bus["Service"]) => killedTwice(bus, rig.server, untilNothingIsLeft)
     await withBus(body, {}, logs.layer)
     expect(logs.lines.filter((line) => line.includes("is lost"))).toHaveLength(2)
     expect(logs.lines.filter((line) => line.includes("again"))).not.toEqual([])
@@ -316,41 +259,7 @@ describeNats("when things fail", () => {
     ))
 
   test("50 tenants with 100 keys each: commands of a key are handled in order, one at a time", () =>
-    withBus((bus) =>
-      Effect.gen(function* () {
-        const perKey = 3
-        const running = new Set<string>()
-        const overlapping: Array<string> = []
-        const handled = new Map<string, Array<number>>()
-        let count = 0
-        const listener = new Listener(({ envelope: { tenantId, aggregateId, payload } }) =>
-          Effect.gen(function* () {
-            const key = `${tenantId}.${aggregateId}`
-            if (running.has(key)) overlapping.push(key)
-            running.add(key)
-            yield* Effect.yieldNow
-            const { index } = payload as { readonly index: number }
-            handled.set(key, [...(handled.get(key) ?? []), index])
-            running.delete(key)
-            count++
-          }),
-        )
-        yield* bus.subscribe(listener.subscription)
-        const keys = Array.from({ length: 5_000 }, (_, number) => ({
-          tenant: `tenant-${number % 50}`,
-          key: `call-${Math.floor(number / 50)}`,
-        }))
-        const round = (index: number) =>
-          keys.map((key) => sampleMessage({ ...key, payloadJson: JSON.stringify({ index }) }))
-        const messages = Array.from({ length: perKey }, (_, index) => round(index)).flat()
-        yield* bus.publish(messages)
-        yield* until("all are handled", () => count === messages.length)
-        expect(overlapping).toEqual([])
-        expect(handled.size).toBe(5_000)
-        for (const indexes of handled.values()) expect(indexes).toEqual([0, 1, 2])
-        yield* untilNothingIsLeft
-      }),
-    ))
+    withBus((bus) => Effect.andThen(manyKeys(bus), untilNothingIsLeft)))
 
   test("messages come at the pace of the handlers, and no more than are held", () =>
     withBus(

@@ -19,8 +19,9 @@ import {
   streamWarnings,
 } from "../../src/nats/StreamSetup.ts"
 import { Listener } from "../../testkit/BusFixture.ts"
+import { keptLogs } from "../../testkit/keptLogs.ts"
 import { describeNats } from "../../testkit/NatsBinary.ts"
-import { keptLogs, NatsRig } from "../../testkit/NatsRig.ts"
+import { NatsRig } from "../../testkit/NatsRig.ts"
 import { NatsServer } from "../../testkit/NatsServer.ts"
 
 const soundStream: StreamFacts = {

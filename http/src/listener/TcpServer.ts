@@ -74,7 +74,9 @@ const listenShared = (options: TcpServerOptions, { cert, key }: ServerCertificat
 const socketsOf = ({ host, port, accept, onDefect }: TcpServerOptions) => {
   const socket: Bun.SocketHandler<WireEvents | undefined> = {
     open: (opened) => {
-      opened.data = accept(opened)
+      // A client that has reset its connection already has no address, whatever the types of the runtime say.
+      if (opened.remoteAddress === undefined) opened.terminate()
+      else opened.data = accept(opened)
     },
     // With this handler the runtime reports a connection before its handshake, so that it counts from its beginning.
     handshake: ({ data }) => data?.onSecured?.(),

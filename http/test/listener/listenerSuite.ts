@@ -16,6 +16,22 @@ export interface TlsOfSuite {
   readonly ca: string
 }
 
+/** A thread that opens connections and resets them at once. */
+const resettingClient = `
+  import { connect } from "node:net"
+  self.onmessage = async ({ data: { port, isDone } }) => {
+    for (let count = 0; count < 20; count++) {
+      await new Promise((resolve) => {
+        const socket = connect(port, "127.0.0.1", () => socket.resetAndDestroy())
+        socket.on("error", () => {})
+        socket.on("close", resolve)
+      })
+    }
+    Atomics.store(isDone, 0, 1)
+    Atomics.notify(isDone, 0)
+  }
+`
+
 type Handle = (request: HttpRequest) => HttpAnswer | Promise<HttpAnswer>
 
 export const withListener = (
@@ -71,6 +87,22 @@ export const listenerSuite = (tls?: () => TlsOfSuite): void => {
       await client.closed()
       expect(client.statuses).toEqual([200, 200])
     }))
+
+  test("clients that reset their connections before these are accepted are no defect", () => {
+    const defects: Array<unknown> = []
+    return served({ handle: echoPath, onDefect: (error) => defects.push(error) }, async ({ port }) => {
+      const isDone = new Int32Array(new SharedArrayBuffer(4))
+      const client = new Worker(URL.createObjectURL(new Blob([resettingClient])))
+      client.postMessage({ port, isDone })
+      // This thread accepts nothing until the client has reset all its connections.
+      Atomics.wait(isDone, 0, 0, 10_000)
+      client.terminate()
+      using after = await connected({ port })
+      after.send(getRequest("/1"))
+      expect(await after.answers(1)).toEqual([200])
+      expect(defects).toEqual([])
+    })
+  })
 
   test("slow headers are answered with 408, and the connection closes", () =>
     served({ handle: echoPath, limits: { headMs: 1 } }, async ({ port }) => {

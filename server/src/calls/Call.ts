@@ -27,7 +27,25 @@ export interface Asked<Body> {
   readonly note?: (details: AuditDetails) => void
 }
 
-export type Call<Body, Answer> = (asked: Asked<Body>) => Effect.Effect<Answer, Problem>
+export interface Call<Body, Answer> {
+  (asked: Asked<Body>): Effect.Effect<Answer, Problem>
+  /** For calls that come so often that a fiber and a schema for each would be most of their cost. */
+  readonly quick?: QuickForm<Answer>
+}
+
+/** The usual form of a call. Requests of other forms go the way of all calls. */
+export interface QuickForm<Answer> {
+  /** Decodes a request of the usual form. `undefined` if it has another form: then the schema decodes or refuses it. */
+  readonly read: (input: unknown) => object | undefined
+  /**
+   * Carries out a request that `read` has decoded. Calls `onAnswer` once, nearly always with an exit. False if the call
+   * has to wait for something first: then nothing has happened, and the caller makes the usual call.
+   */
+  readonly begin: (
+    asked: Asked<object>,
+    onAnswer: (answer: Effect.Effect<Answer, Problem>) => void,
+  ) => boolean
+}
 
 export type AnswerOf<Called> = Called extends Call<never, infer Answer> ? Answer : never
 

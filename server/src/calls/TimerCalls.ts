@@ -15,6 +15,7 @@ import {
   TimerInFlight,
   TimerNotFound,
 } from "@punctual/api/Problem"
+import { makePlainCreate } from "@punctual/api/plainCreate"
 import { defaultRetryPolicy } from "@punctual/api/RetryPolicy"
 import { requestParseOptions } from "@punctual/api/requestParseOptions"
 import { shortenArrays } from "@punctual/api/shortenArrays"
@@ -22,7 +23,7 @@ import { listStates } from "@punctual/api/TimerFilter"
 import type { UpdateTimer } from "@punctual/api/UpdateTimer"
 import type { Caller } from "@punctual/door/Caller"
 import { forbidden } from "@punctual/door/Gate"
-import { Effect, Result, SchemaParser } from "effect"
+import { Effect, Exit, Result, SchemaParser } from "effect"
 import { naturalOrder } from "../domain/naturalOrder.ts"
 import type { Target, Timer } from "../domain/Timer.ts"
 import type { PutAnswer } from "../domain/WriteItem.ts"
@@ -32,7 +33,7 @@ import { type CreateCommand, Scheduler, type TimerView } from "../engine/front/S
 import { mapInSlices } from "../engine/mapInSlices.ts"
 import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import { Deliverers } from "../ports/Deliverer.ts"
-import type { Asked, Call, WithPayload } from "./Call.ts"
+import type { Asked, Call, QuickForm, WithPayload } from "./Call.ts"
 import { problemOf, refuse, refuseRead, refuseSome } from "./problemOf.ts"
 import { selectionDetails } from "./selectionDetails.ts"
 import { shownProgress } from "./shownProgress.ts"
@@ -188,16 +189,37 @@ const creating = (
   const warned = ({ namespace, executeAt, spec }: CreateCommand, receivedAt: number): Warned =>
     warningsOf(executeAt, receivedAt, absenceOf(namespace, spec.target))
 
-  return {
-    create: (asked) => {
+  const create = (asked: Asked<WithPayload<CreateTimer>>): Effect.Effect<CreatedTimer, Problem> => {
+    const command = createCommand(withTrace(asked), receivedAs(asked), terms)
+    if (isRefusedCommand(command)) return Effect.fail(command)
+    return Effect.matchEffect(scheduler.create(command), {
+      onFailure: refuse,
+      onSuccess: (answer) => createdTimer(scheduler, answer, asked.caller, warned(command, asked.receivedAt)),
+    })
+  }
+
+  const quick: QuickForm<CreatedTimer> = {
+    read: makePlainCreate(terms.limits),
+    begin: (made, onAnswer) => {
+      // `read` made the body.
+      const asked = made as Asked<WithPayload<CreateTimer>>
       const command = createCommand(withTrace(asked), receivedAs(asked), terms)
-      if (isRefusedCommand(command)) return Effect.fail(command)
-      return Effect.matchEffect(scheduler.create(command), {
-        onFailure: refuse,
-        onSuccess: (answer) =>
-          createdTimer(scheduler, answer, asked.caller, warned(command, asked.receivedAt)),
-      })
+      if (isRefusedCommand(command)) {
+        onAnswer(Exit.fail(command))
+        return true
+      }
+      return scheduler.createNow(command, (answer) =>
+        onAnswer(
+          "_tag" in answer
+            ? refuse(answer)
+            : createdTimer(scheduler, answer, asked.caller, warned(command, asked.receivedAt)),
+        ),
+      )
     },
+  }
+
+  return {
+    create: Object.assign(create, { quick }),
     createMany: Effect.fnUntraced(function* (request) {
       const { body, receivedAt } = request
       const room: ErrorRoom = { errors: errorsMax }
@@ -227,11 +249,13 @@ const createdTimer = (
   if (result === "exists") return Effect.fail(timerExists(answer.timer))
   if (result === "alreadyFinished") {
     const { life } = answer
-    return Effect.succeed({ result, timer: shownTo(caller, { state: life.state, life }) })
+    return Exit.succeed({ result, timer: shownTo(caller, { state: life.state, life }) })
   }
   const { timer } = answer
   if (result !== "unchanged") {
-    return Effect.succeed({ result, timer: shownTo(caller, scheduler.viewWhenArmed(timer)), ...warned })
+    const view = shownTo(caller, scheduler.viewWhenArmed(timer))
+    const { warnings } = warned
+    return Exit.succeed(warnings === undefined ? { result, timer: view } : { result, timer: view, warnings })
   }
   return Effect.map(scheduler.viewOf(timer), (view) => ({ result, timer: shownTo(caller, view) }))
 }

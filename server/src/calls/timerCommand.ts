@@ -67,10 +67,11 @@ export const createCommand = (
     executeAt,
     spec,
     onExisting: request.onExisting ?? "replace",
-    ...(request.timerId === undefined ? {} : { timerId: request.timerId }),
-    ...(payload === undefined ? {} : { payload }),
-    ...(request.correlationId === undefined ? {} : { correlationId: request.correlationId }),
   }
+  // Every create comes here, so fields are assigned one by one: object spread is much slower here.
+  if (request.timerId !== undefined) command.timerId = request.timerId
+  if (payload !== undefined) command.payload = payload
+  if (request.correlationId !== undefined) command.correlationId = request.correlationId
   copyAdded(request, command)
   return command
 }

@@ -1,6 +1,6 @@
 // Assembles the engine, and defines what the rest of the service sees of it: its health, its metrics and its stop.
 // ARCHITECTURE.md describes how one timer passes through the stages that are wired here.
-import { Clock, Context, Effect, Exit, Fiber, Layer, Option, Random } from "effect"
+import { Clock, Context, Effect, type Fiber, Layer, Option, Random } from "effect"
 import type { PutAnswer } from "../domain/WriteItem.ts"
 import { Alarm, type AlarmService } from "../ports/Alarm.ts"
 import { CensusCounts } from "../ports/CensusCounts.ts"
@@ -18,7 +18,9 @@ import { Dispatcher } from "./dispatch/Dispatcher.ts"
 import type { DispatcherLimits } from "./dispatch/DispatcherLimits.ts"
 import type { OpenBreaker } from "./dispatch/DispatcherParts.ts"
 import { type DispatchTerms, makeDispatchTerms } from "./dispatch/DispatchTerms.ts"
+import { NewcomerPace } from "./dispatch/NewcomerPace.ts"
 import { RefusalWarnings } from "./dispatch/RefusalWarnings.ts"
+import { RunningAttempts } from "./dispatch/RunningAttempts.ts"
 import { Settler } from "./dispatch/Settler.ts"
 import { drain, type StopState } from "./drain.ts"
 import { EngineHealth } from "./EngineHealth.ts"
@@ -160,6 +162,8 @@ interface Parts {
   readonly activity: ActivityCounter
   readonly guard: Guard
   readonly queue: WriteQueue
+  readonly monotonicMs: () => number
+  readonly newcomers?: NewcomerPace
   readonly runFork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 }
 
@@ -238,6 +242,7 @@ const gather = Effect.fnUntraced(function* (given: EngineOptions) {
   const guard = makeGuard(options.onBroken ?? (() => {}))
   const clock = yield* Clock.clockWith(Effect.succeed)
   const wall = yield* WallClock
+  const monotonicMs = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
   return {
     options,
     manual,
@@ -256,10 +261,13 @@ const gather = Effect.fnUntraced(function* (given: EngineOptions) {
     random: () => random.nextDoubleUnsafe(),
     metrics,
     activity: new ActivityCounter(wall),
-    events: new EventFeed(() => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)),
+    events: new EventFeed(monotonicMs),
     guard,
     queue: yield* WriteQueue.make(store, options.queue, metrics, guard),
     runFork,
+    monotonicMs,
+    // A manual clock jumps, so delays mean nothing under it.
+    ...(manual === undefined ? { newcomers: new NewcomerPace(monotonicMs) } : {}),
   } satisfies Parts
 })
 
@@ -270,42 +278,22 @@ const makeDispatcher = Effect.fnUntraced(function* (
   notices: DeadNotices,
   notes: Notes,
 ) {
-  const { options, deliverers, directory, wall, clock, metrics, events, activity, runFork } = parts
-  const flights = new Set<Fiber.Fiber<unknown>>()
-  const run = <A>(effect: Effect.Effect<A>, onExit: (exit: Exit.Exit<A>) => void): (() => void) => {
-    // An attempt that has ended needs no fiber. An exit of this effect has its type.
-    if (Exit.isExit(effect)) {
-      onExit(effect as Exit.Exit<A>)
-      return () => {}
-    }
-    const fiber = runFork(effect)
-    flights.add(fiber)
-    fiber.addObserver((exit) => {
-      flights.delete(fiber)
-      onExit(exit)
-    })
-    return () => fiber.interruptUnsafe()
-  }
-  const monotonicMs = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+  const { options, deliverers, directory, runFork } = parts
+  const attempts = new RunningAttempts(runFork)
   const settler = new Settler({
     ...parts,
     terms,
     notices,
-    run,
-    monotonicMs,
+    run: attempts.run,
     log: (effect) => runFork(effect),
   })
   const warnings = new RefusalWarnings()
   const dispatcher = new Dispatcher({
+    ...parts,
     limits: options.dispatch,
     terms,
     deliverers: deliverers.byType,
-    wall,
-    clock,
-    metrics,
-    events,
-    activity,
-    run,
+    run: attempts.start,
     soon: soonBy(runFork),
     after: (delayMs, task) => void runFork(Effect.andThen(Effect.sleep(delayMs), Effect.sync(task))),
     onRefused: (host, detail, nowMs) => {
@@ -332,7 +320,7 @@ const makeDispatcher = Effect.fnUntraced(function* (
     presence?.onArrival(() => dispatcher.noteArrival())
   }
   directory.onChange(() => dispatcher.noteTerms())
-  yield* Effect.addFinalizer(() => Fiber.interruptAll([...flights]))
+  yield* Effect.addFinalizer(() => attempts.interruptAll)
   return dispatcher
 })
 
@@ -437,7 +425,7 @@ const makeFront = Effect.fnUntraced(function* (
   return {
     scheduler: withQuotas(scheduler, quotas),
     // What the engine itself writes. Attempts that end while the process stops are settled, so this goes on until then.
-    writes: new CallerWrites({ own, forwarder, isDraining: () => false }),
+    writes: new CallerWrites({ ...parts, own, forwarder, isDraining: () => false }),
   }
 })
 

@@ -8,13 +8,7 @@ import type { NeededAction } from "@punctual/api/CallTerms"
 import { type ContractEndpoint, contractEndpoints } from "@punctual/api/contractEndpoints"
 import { invalidRequest } from "@punctual/api/invalidRequest"
 import { type Limits, limitHint } from "@punctual/api/Limits"
-import {
-  Internal,
-  MethodNotAllowed,
-  Overloaded,
-  type Problem,
-  UnsupportedMediaType,
-} from "@punctual/api/Problem"
+import { Internal, MethodNotAllowed, type Problem } from "@punctual/api/Problem"
 import { traceparentOfHeader } from "@punctual/api/Traceparent"
 import { anonymous, type Caller } from "@punctual/door/Caller"
 import { isRefusal, type Refusal } from "@punctual/door/Gate"
@@ -29,12 +23,14 @@ import { type RequestRead, RequestText } from "@punctual/http/RequestText"
 import type { Route } from "@punctual/http/Route"
 import { Turns } from "@punctual/http/Turns"
 import { Cause, Context, Effect, Exit, LogLevel, References, Result } from "effect"
-import type { Asked, ByEndpoint, Call } from "../calls/Call.ts"
+import type { Asked, ByEndpoint, Call, QuickForm } from "../calls/Call.ts"
 import { narrowedTo } from "../calls/narrowedTo.ts"
 import { unanswered } from "../calls/problemOf.ts"
 import { whyForbidden } from "../calls/whyForbidden.ts"
+import type { Mutable } from "../domain/Timer.ts"
 import { WallClock } from "../ports/WallClock.ts"
 import type { CallText } from "./CallText.ts"
+import { largeBodyBytes, tooManyCalls, tooManyLargeBodies, tooManyWalks, whyNotJson } from "./callRefusals.ts"
 import { namePrefix } from "./namePrefix.ts"
 
 export interface ApiRoutesOptions {
@@ -143,11 +139,90 @@ class ApiRoute implements Route {
     this.#tellsCalls = LogLevel.isLessThanOrEqualTo(Context.get(context, References.MinimumLogLevel), "Debug")
   }
 
-  async handle(request: HttpRequest): Promise<HttpAnswer> {
+  handle(request: HttpRequest): Promise<HttpAnswer> {
     const startedAt = performance.now()
-    const response = await this.#answer(request)
-    this.#metrics.answered(response.status, performance.now() - startedAt)
-    return response
+    const { quick } = this.#endpoint.call
+    const answer = quick === undefined ? undefined : this.#answerQuickly(request, quick, startedAt)
+    return answer ?? this.#timed(this.#answer(request), startedAt)
+  }
+
+  async #timed(answering: Promise<HttpAnswer>, startedAt: number): Promise<HttpAnswer> {
+    const answer = await answering
+    this.#metrics.answered(answer.status, performance.now() - startedAt)
+    return answer
+  }
+
+  /**
+   * A small request that has arrived as a whole is decoded at once, and carried out without a fiber if it has the usual
+   * form. `undefined`: nothing has happened, and the request goes the way of all others. The order of the checks is the
+   * same there.
+   */
+  #answerQuickly(
+    request: HttpRequest,
+    quick: QuickForm<unknown>,
+    startedAt: number,
+  ): Promise<HttpAnswer> | undefined {
+    const { text, maxBodyBytes } = this.#endpoint
+    const { arrived } = request.body
+    if (request.method !== "POST" || arrived === undefined) return undefined
+    if (arrived.byteLength > Math.min(maxBodyBytes, quickBytesMax)) return undefined
+    if (this.#calls.count >= this.#options.callsMax) return undefined
+    if ((this.#whyClosed() ?? whyNotJson(request)) !== undefined) return undefined
+    const caller = this.#admit(request)
+    if (isRefusal(caller)) return this.#timed(this.#refused(caller), startedAt)
+    const head: RequestFacts = { request, caller, trace: this.#traceOf(request) }
+    const read = text.read(arrived)
+    if (read instanceof Promise)
+      return this.#timed(
+        this.#counted(async () => this.#answerRead(await read, head)),
+        startedAt,
+      )
+    const body = "input" in read ? quick.read(read.input) : undefined
+    if (body === undefined)
+      return this.#timed(
+        this.#counted(() => this.#answerRead(read, head)),
+        startedAt,
+      )
+    const asked = this.#askedOf(body, head)
+    if (!("caller" in asked)) return this.#timed(Promise.resolve(problemResponse(asked)), startedAt)
+    return new Promise((resolve) => this.#beginQuickly(asked, quick, head, startedAt, resolve))
+  }
+
+  #beginQuickly(
+    asked: Asked<object>,
+    quick: QuickForm<unknown>,
+    head: RequestFacts,
+    startedAt: number,
+    resolve: (answer: HttpAnswer | Promise<HttpAnswer>) => void,
+  ): void {
+    const { answers, action } = this.#endpoint
+    this.#calls.count++
+    const finish = (answer: HttpAnswer): void => {
+      this.#calls.count--
+      this.#metrics.answered(answer.status, performance.now() - startedAt)
+      resolve(answer)
+    }
+    const wait = answers.begin(() => finish(problemResponse(unanswered(action))))
+    const onAnswer = (answer: Effect.Effect<unknown, Problem>): void => {
+      if (!answers.finish(wait)) return
+      const written = Exit.isExit(answer) ? this.#writtenAtOnce(answer, asked) : undefined
+      if (written !== undefined) finish(written)
+      else this.#orDefect(this.#run(answer).then((exit) => this.#answerExit(exit, asked, head))).then(finish)
+    }
+    try {
+      if (quick.begin(asked, onAnswer)) return
+    } catch (error) {
+      onAnswer(Exit.die(error))
+      return
+    }
+    answers.finish(wait)
+    this.#calls.count--
+    resolve(
+      this.#timed(
+        this.#counted(() => this.#answerAsked(asked, head)),
+        startedAt,
+      ),
+    )
   }
 
   async #answer(request: HttpRequest): Promise<HttpAnswer> {
@@ -160,14 +235,18 @@ class ApiRoute implements Route {
     const caller = this.#admit(request)
     if (isRefusal(caller)) return this.#refused(caller)
     try {
-      const { maxBodyBytes, bodyLimit, readsTrace } = this.#endpoint
-      const header = readsTrace ? request.headers.get("traceparent") : null
-      const trace = header === null ? undefined : traceparentOfHeader(header)
+      const { maxBodyBytes, bodyLimit } = this.#endpoint
+      const trace = this.#traceOf(request)
       const answerBody = (read: BodyRead) => this.#answerBody(read, { request, caller, trace })
       return await this.#options.bodies.withBody(request, maxBodyBytes, answerBody, limitHints[bodyLimit])
     } catch (error) {
       return problemResponse(this.#problemOf(Cause.die(error), undefined))
     }
+  }
+
+  #traceOf({ headers }: HttpRequest): string | undefined {
+    const header = this.#endpoint.readsTrace ? headers.get("traceparent") : null
+    return header === null ? undefined : traceparentOfHeader(header)
   }
 
   #admit(request: HttpRequest): Caller | Refusal {
@@ -214,24 +293,67 @@ class ApiRoute implements Route {
     const text = this.#endpoint.text.read(bytes)
     const request = text instanceof Promise ? await text : text
     const caller = this.#admitAgain(head)
-    if (isRefusal(caller)) return this.#refused(caller)
-    const asked = this.#decode(request, { ...head, caller })
-    if (!("caller" in asked)) return problemResponse(asked)
-    const { answers, call, write, tooLate, headersOf, needsNoKey } = this.#endpoint
+    return isRefusal(caller) ? this.#refused(caller) : this.#answerRead(request, { ...head, caller })
+  }
+
+  async #answerRead(read: RequestRead, head: RequestFacts): Promise<HttpAnswer> {
+    const asked = this.#decode(read, head)
+    return "caller" in asked ? this.#answerAsked(asked, head) : problemResponse(asked)
+  }
+
+  async #answerAsked(asked: Asked<unknown>, head: RequestFacts): Promise<HttpAnswer> {
+    const { answers, call, tooLate } = this.#endpoint
     const exit = await answers.within(this.#run(Effect.suspend(() => call(asked))), tooLate, tooLate)
+    return this.#answerExit(exit, asked, head)
+  }
+
+  async #answerExit(
+    exit: Exit.Exit<unknown, Problem>,
+    asked: Asked<unknown>,
+    head: RequestFacts,
+  ): Promise<HttpAnswer> {
     if (Exit.isSuccess(exit)) {
       if (this.#tellsCalls) this.#tell(asked, "succeeded")
-      const text = write(exit.value)
-      const answer = jsonAnswer(typeof text === "string" ? text : await text)
-      const more = headersOf?.(exit.value) ?? expiryHeaders(caller, asked.receivedAt)
-      return more === undefined ? answer : { ...answer, headers: { ...answer.headers, ...more } }
+      const text = this.#endpoint.write(exit.value)
+      return this.#answerOf(typeof text === "string" ? text : await text, exit.value, asked)
     }
     const problem = this.#problemOf(exit.cause, asked)
-    if (needsNoKey === true && wrongKeyCodes.has(problem.code)) {
+    if (this.#endpoint.needsNoKey === true && wrongKeyCodes.has(problem.code)) {
       await this.#options.callerCheck?.wrongKeyInBody(head.request)
     }
     if (this.#tellsCalls) this.#tell(asked, problem.code)
     return problemResponse(problem)
+  }
+
+  /** `undefined` if the answer is no success, or its text is made in slices. */
+  #writtenAtOnce(exit: Exit.Exit<unknown, unknown>, asked: Asked<unknown>): HttpAnswer | undefined {
+    if (!Exit.isSuccess(exit) || this.#tellsCalls) return undefined
+    try {
+      const text = this.#endpoint.write(exit.value)
+      return typeof text === "string" ? this.#answerOf(text, exit.value, asked) : undefined
+    } catch (error) {
+      return problemResponse(this.#problemOf(Cause.die(error), asked))
+    }
+  }
+
+  #answerOf(text: string, value: unknown, { caller, receivedAt }: Asked<unknown>): HttpAnswer {
+    const answer = jsonAnswer(text)
+    const more = this.#endpoint.headersOf?.(value) ?? expiryHeaders(caller, receivedAt)
+    return more === undefined ? answer : { ...answer, headers: { ...answer.headers, ...more } }
+  }
+
+  /** Counts a call whose body needs no turn. */
+  async #counted(answer: () => Promise<HttpAnswer>): Promise<HttpAnswer> {
+    this.#calls.count++
+    try {
+      return await this.#orDefect(answer())
+    } finally {
+      this.#calls.count--
+    }
+  }
+
+  #orDefect(answer: Promise<HttpAnswer>): Promise<HttpAnswer> {
+    return answer.catch((error: unknown) => problemResponse(this.#problemOf(Cause.die(error), undefined)))
   }
 
   /** A log line for following one call. It has the route and the ids of the request, and never the payload. */
@@ -240,23 +362,27 @@ class ApiRoute implements Route {
     this.#log(Effect.annotateLogs(Effect.logDebug("call answered"), annotations))
   }
 
-  #decode(read: RequestRead, { caller, trace, request }: RequestFacts): Asked<unknown> | Problem {
+  #decode(read: RequestRead, head: RequestFacts): Asked<unknown> | Problem {
     if ("problem" in read) return read.problem
     const decoded = this.#endpoint.decode(read.input)
-    if (Result.isFailure(decoded)) return invalidRequest(decoded.failure)
-    const body = caller === anonymous ? decoded.success : narrowedTo(caller, this.#endpoint, decoded.success)
+    return Result.isFailure(decoded) ? invalidRequest(decoded.failure) : this.#askedOf(decoded.success, head)
+  }
+
+  #askedOf<Body>(decoded: Body, { caller, trace, request }: RequestFacts): Asked<Body> | Problem {
+    const body = caller === anonymous ? decoded : narrowedTo(caller, this.#endpoint, decoded)
     const forbidden = caller === anonymous ? undefined : whyForbidden(this.#endpoint, body, caller)
     if (forbidden !== undefined) return forbidden
-    return {
+    const asked: Mutable<Asked<Body>> = {
       body,
       caller: caller === anonymous ? { ...anonymous, address: request.remoteAddress } : caller,
       receivedAt: this.#now(),
       requestId: request.requestId,
-      ...(trace === undefined ? undefined : { traceparent: trace }),
-      ...(request.isSecure === true ? { isSecure: true } : undefined),
-      // Only calls about sessions need it, and these need no key.
-      ...(this.#endpoint.needsNoKey === true ? { port: askedPortOf(request) } : undefined),
     }
+    if (trace !== undefined) asked.traceparent = trace
+    if (request.isSecure === true) asked.isSecure = true
+    // Only calls about sessions need it, and these need no key.
+    if (this.#endpoint.needsNoKey === true) asked.port = askedPortOf(request)
+    return asked
   }
 
   /** An unexpected error is logged with its cause. The answer does not contain the cause. */
@@ -275,8 +401,8 @@ class ApiRoute implements Route {
 /** The answers to a key in the body that is not valid. */
 const wrongKeyCodes: ReadonlySet<string> = new Set(["unauthorized", "keyNotFound"])
 
-/** Bodies above this size take turns. */
-export const largeBodyBytes = 1024 * 1024
+/** Larger bodies are parsed in slices. */
+const quickBytesMax = 16 * 1024
 /** The limits of bodies in memory, in total and for one address, also limit how many can wait. */
 const largeBodyTurns = { atOnce: 1, waitingMax: 256, waitAtMostMs: 10_000 }
 /** A page and the rows that are read ahead of it take some megabytes. */
@@ -311,45 +437,4 @@ const tooLateFor = (action: NeededAction) => (): Exit.Exit<never, Problem> => Ex
 const limitHints = {
   bodyBytes: limitHint("bodyBytes"),
   createManyBodyBytes: limitHint("createManyBodyBytes"),
-}
-
-const tooManyCalls = (): Problem =>
-  new Overloaded({
-    detail: "Too many calls are running. This limit is fixed. Nothing was written: retry.",
-    retryAfterSeconds: 1,
-    written: "no",
-  })
-
-const tooManyLargeBodies = (): HttpAnswer =>
-  problemResponse(
-    new Overloaded({
-      detail: `Too many bodies above ${largeBodyBytes} bytes are waiting. This limit is fixed. Nothing was written: retry, or send smaller bodies.`,
-      retryAfterSeconds: 1,
-      written: "no",
-    }),
-  )
-
-const tooManyWalks = (): HttpAnswer =>
-  problemResponse(
-    new Overloaded({
-      detail:
-        "Too many calls that read many timers are waiting. This limit is fixed. Nothing was written: retry.",
-      retryAfterSeconds: 1,
-      written: "no",
-    }),
-  )
-
-const jsonMediaType = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
-
-/** A longer one is not JSON. The limit keeps the expression quick. */
-const mediaTypeCharsMax = 100
-
-const whyNotJson = (request: HttpRequest): Problem | undefined => {
-  const mediaType = request.headers.get("content-type")
-  if (mediaType === "application/json") return undefined
-  if (mediaType !== null && mediaType.length <= mediaTypeCharsMax && jsonMediaType.test(mediaType))
-    return undefined
-  return new UnsupportedMediaType({
-    detail: "Send the body as JSON, in UTF-8, with the header content-type: application/json.",
-  })
 }

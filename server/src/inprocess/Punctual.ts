@@ -399,12 +399,13 @@ const clockLayer = ({ clock }: OpenTerms): Layer.Layer<WallClock> =>
   clock.kind === "manual" ? WallClock.manual(clock.startMs ?? Date.now()) : WallClock.system
 
 /** Installs the driver of the store first, because the adapter may need it. */
-const storeLayer = ({ store, shards, onFatal }: OpenTerms) =>
+const storeLayer = ({ store, shards, historyRetention, onFatal }: OpenTerms) =>
   Layer.unwrap(
     Effect.as(
       driversOf([store], installDriver),
       store.open({
         shards,
+        historyRetentionMs: historyRetention,
         workerUrl: new URL("../stores/sqlite/worker.ts", import.meta.url),
         onFatal: (message) => onFatal(failed(`the store has failed: ${message}`)),
       }),

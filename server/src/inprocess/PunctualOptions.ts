@@ -6,6 +6,7 @@ import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"
 import type { LogLevelName } from "../program/Logs.ts"
 import { duration } from "../settings/Setting.ts"
 import { settings } from "../settings/Settings.ts"
+import { shardCount, shardsText } from "../settings/shardCount.ts"
 import { parsePayloadForm } from "./PayloadForm.ts"
 import { PunctualError } from "./PunctualError.ts"
 
@@ -22,7 +23,7 @@ export interface PunctualOptions {
    * stay the same byte for byte.
    */
   readonly payloads?: "value" | "text"
-  /** The number of shards (default 16). It is fixed when the store is created. */
+  /** The number of shards (default 16, or what the store prefers). It is fixed when the store is created. */
   readonly shards?: number
   /** How long finished timers are kept (default `7d`). */
   readonly historyRetention?: string
@@ -84,10 +85,16 @@ export interface OpenTerms extends Read {
 export const readOptions = (options: PunctualOptions, stores: ReadonlyArray<StoreAdapter>): OpenTerms => {
   const given: Readonly<Record<string, unknown>> = { ...options }
   const store = parseUrl(stores, String(given["store"] ?? ""))
-  const isShared = "value" in store && store.value.adapter.isShared
-  const { read, errors } = readEach(
-    isShared ? { ...given, openTimeout: given["openTimeout"] ?? "15s" } : given,
-  )
+  const adapter = "value" in store ? store.value.adapter : undefined
+  const isShared = adapter?.isShared === true
+  const { read, errors } = readEach({
+    ...given,
+    shards: shardsText(asText(given["shards"]), adapter, settings.shards),
+    ...(isShared ? { openTimeout: given["openTimeout"] ?? "15s" } : {}),
+  })
+  const count = shardCount(String(read["shards"]), adapter, settings.shards)
+  if ("problem" in count && read["shards"] !== undefined)
+    errors.push({ pointer: "/shards", detail: count.problem })
   if ("problem" in store) {
     const likely = store.guess === undefined ? "" : `, so most likely ${store.guess}`
     errors.unshift({ pointer: "/store", detail: `${store.problem}${likely}` })
@@ -100,6 +107,8 @@ export const readOptions = (options: PunctualOptions, stores: ReadonlyArray<Stor
   // The parser of each option has read it.
   return { ...(read as Read), store: store.value, onFatal: options.onFatal ?? throwOutside }
 }
+
+const asText = (given: unknown): string | undefined => (given === undefined ? undefined : String(given))
 
 const readEach = (given: Readonly<Record<string, unknown>>) => {
   const errors: Array<FieldError> = []

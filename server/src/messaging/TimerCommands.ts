@@ -27,9 +27,7 @@ import type { ScheduleCommand } from "../engine/front/scheduleItem.ts"
 import { NamespaceDirectory } from "../engine/namespaces/NamespaceDirectory.ts"
 import { WallClock } from "../ports/WallClock.ts"
 import { BusMetrics } from "./BusMetrics.ts"
-
-/** All nodes of the service share the commands as members of this group. */
-const timerGroup = "punctual"
+import { timerGroup } from "./timerRouting.ts"
 
 export interface TimerCommandsOptions {
   /** The topic of the commands. */

@@ -4,7 +4,7 @@
 import { cancelTimerType } from "@punctual/api/CancelTimer"
 import { dueTimeReachedType } from "@punctual/api/DueTimeReached"
 import { scheduleTimerType } from "@punctual/api/ScheduleTimer"
-import { RoutingTable } from "@punctual/bus/RoutingTable"
+import { type RoutedGroup, RoutingTable } from "@punctual/bus/RoutingTable"
 
 export interface TimerTopics {
   readonly commands: string
@@ -23,4 +23,12 @@ export const timerRoutes = ({ commands, events }: TimerTopics): Readonly<Record<
   [dueTimeReachedType]: events,
 })
 
-export const timerRouting = (topics: TimerTopics): RoutingTable => new RoutingTable(timerRoutes(topics))
+/** All nodes of the service share the commands as members of this group. */
+export const timerGroup = "punctual"
+
+export const timerGroups = ({ commands }: TimerTopics): ReadonlyArray<RoutedGroup> => [
+  { group: timerGroup, topic: commands },
+]
+
+export const timerRouting = (topics: TimerTopics): RoutingTable =>
+  new RoutingTable(timerRoutes(topics), [], timerGroups(topics))

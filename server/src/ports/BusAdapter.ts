@@ -17,7 +17,7 @@ export interface BusTerms {
   /** PEM files with the certificate of this client and its private key, if the broker wants one. */
   readonly certFile?: string
   readonly keyFile?: string
-  /** The replicas of the stream, when the service creates it. */
+  /** The replicas of the stream or of the topics, when the service creates it. */
   readonly replicas: number
   /** The operator states that the server syncs every write. */
   readonly isSynced: boolean
@@ -25,8 +25,14 @@ export interface BusTerms {
   readonly stream: string
   /** The prefix of every address. */
   readonly prefix: string
+  /** The broker's name for the topic that all messages share, and the beginning of its other topics' names. */
+  readonly topic: string
+  /** The partitions of the topic, when the service creates it. */
+  readonly partitions: number
   /** Whether commands and events share an address or have separate ones. */
   readonly subjects: "shared" | "split"
+  /** How many queues share the messages of a group, or that each tenant has a queue of its own. */
+  readonly queues: number | "tenant"
 }
 
 /** What the composition root provides beside the settings. */

@@ -6,6 +6,7 @@
 //    due timer finds nobody who listens.
 //  - It opens its own door (`open`) after the service has started, and closes it (`drain`) before the service stops.
 import type { Bus } from "@punctual/bus/Bus"
+import type { RoutedGroup } from "@punctual/bus/RoutingTable"
 import type { KeyDirectory } from "@punctual/door/KeyDirectory"
 import { Context, type Effect, type Layer, type Scope } from "effect"
 import type { WallClock } from "./WallClock.ts"
@@ -23,6 +24,8 @@ export class RunningCompanion extends Context.Service<
 export interface Companion {
   /** The topics of its messages, by type. */
   readonly routes: (subjects: "shared" | "split") => Readonly<Record<string, string>>
+  /** The groups as which it subscribes. */
+  readonly groups: (subjects: "shared" | "split") => ReadonlyArray<RoutedGroup>
   /** The types that need no subscriber. */
   readonly unheardTypes: ReadonlyArray<string>
   readonly layer: (

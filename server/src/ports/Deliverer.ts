@@ -38,10 +38,10 @@ export interface Deliverer {
    */
   deliver(fire: Fire, onSent?: () => void): Effect.Effect<Delivery>
   /**
-   * The same, but the attempt begins within this call. For attempts that often end within it: such an attempt is an exit,
-   * and needs no fiber. The caller must run the effect once, at once.
+   * The same, but the attempt begins within this call. For attempts that need no fiber: an exit, if the attempt ended
+   * within this call, or an ongoing attempt. If it is another effect, the caller must run it once, at once.
    */
-  begin?(fire: Fire, onSent: () => void): Effect.Effect<Delivery>
+  begin?(fire: Fire, onSent: () => void): Effect.Effect<Delivery> | OngoingAttempt
   /** The host by which, together with the namespace, in-flight limits and breakers are counted. */
   hostOf(target: Target): string
   /**
@@ -54,6 +54,17 @@ export interface Deliverer {
   /** The rules about the addresses of targets, if there are any. */
   readonly gate?: EgressGate
 }
+
+/** An attempt that has begun and runs by itself. */
+export interface OngoingAttempt {
+  /** Calls the listener once, when the attempt has ended, or at once if it has. There is one listener. */
+  onEnd(listener: (delivery: Delivery) => void): void
+  /** Ends the attempt. The listener is not called any more. */
+  abandon(): void
+}
+
+export const isOngoing = (attempt: Effect.Effect<Delivery> | OngoingAttempt): attempt is OngoingAttempt =>
+  "onEnd" in attempt
 
 export interface Presence {
   isThere(namespace: string): boolean

@@ -56,8 +56,9 @@ export interface Look {
 /**
  * The state of a pending row. Each write of a row changes at least one of these fields: an attempt changes `attempts`, a
  * postponement changes `revision`, a new arming changes `fireId`, a repeated schedule command changes `askedAt`.
+ * `fireAt` follows from these fields and is not compared. It says where the row is in the order of due times.
  */
-export type PendingState = Pick<Timer, "fireId" | "attempts" | "revision" | "askedAt">
+export type PendingState = Pick<Timer, "fireId" | "attempts" | "revision" | "askedAt" | "fireAt">
 
 /** What a change expects to find under its key. An absent field is not checked. */
 export interface Expectation {

@@ -25,6 +25,11 @@ export interface StoreOpening {
    * The file stores/sqlite/worker.ts. The program's entry builds this URL, because elsewhere it breaks when compiled.
    */
   readonly workerUrl: URL
+  /**
+   * How long history is kept. A database that can expire rows by itself uses it. A command does not know it, and leaves
+   * the removal of history to the service.
+   */
+  readonly historyRetentionMs?: number
   /** A command needs only a few connections. A service uses the store's default. */
   readonly connections?: "few"
   /** Called once when the store can no longer be trusted. The process should end. */
@@ -34,6 +39,8 @@ export interface StoreOpening {
 export interface StoreAdapter extends Adapter<StoreChoice> {
   /** Whether several nodes can use one store at the same time. */
   readonly isShared: boolean
+  /** Absent if the common default and any number of shards suit the store. */
+  readonly shards?: { readonly byDefault: number; readonly fewest: number }
 }
 
 type StoreAbility<A> = Ability<(opening: StoreOpening) => Opened<A>>

@@ -26,6 +26,7 @@ import {
   settingsOf,
 } from "./Settings.ts"
 import { type SecretFiles, type SecretSetting, withSecretFiles } from "./secretFiles.ts"
+import { shardCount, shardsText } from "./shardCount.ts"
 
 type Parsings = {
   readonly [key in keyof Settings]: Settings[key]["parse"] extends (text: string) => Parsed<infer A>
@@ -126,7 +127,7 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
 
   const values: Record<string, unknown> = {}
   for (const [key, setting] of Object.entries(table)) {
-    if (key === "databasePath" || key === "egress" || isOpen(key)) continue
+    if (key === "databasePath" || key === "egress" || key === "shards" || isOpen(key)) continue
     values[key] = valueIn<unknown>(setting, setting.byDefault)
   }
   values["egress"] = valueIn(table.egress, egressDefault(String(values["httpHost"])))
@@ -139,6 +140,12 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
     delete effective[table.storeUrl.name]
     values["storeUrl"] = valueIn(table.databasePath, byPath)
   }
+  const storeAdapter = (values["storeUrl"] as StoreChoice | undefined)?.adapter
+  const countedShards = {
+    ...table.shards,
+    parse: (text: string) => shardCount(text, storeAdapter, table.shards),
+  }
+  values["shards"] = valueIn(countedShards, shardsText(undefined, storeAdapter, table.shards))
   for (const key of open) {
     const text = texts[table[key].name]
     if (text !== undefined) values[key] = valueIn<unknown>(table[key], text)
@@ -159,11 +166,22 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
   // Every key of the table has been read by its own parser, and none has failed.
   const { storeUrl, databasePath: _, nodeAddress, clusterSecret, ...others } = values as Values
   const { brokerUrl, brokerCaFile, brokerCertFile, brokerKeyFile, ...moreOthers } = others
-  const { brokerReplicas, brokerSync, brokerStream, brokerPrefix, brokerSubjects, ...evenMore } = moreOthers
+  const {
+    brokerReplicas,
+    brokerSync,
+    brokerStream,
+    brokerPrefix,
+    brokerSubjects,
+    brokerQueues,
+    brokerTopic,
+    brokerPartitions,
+    ...evenMore
+  } = moreOthers
   const { maxInFlight, slowSharePercent, httpHosts: _hosts, corsOrigins: _origins, ...beside } = evenMore
   const { trustedProxies: _proxies, tlsCertFile: _cert, tlsKeyFile: _key, ...rest } = beside
-  const ofStream = { brokerReplicas, brokerSync, brokerStream, brokerPrefix, brokerSubjects }
-  const brokerTerms = brokerTermsOf({ brokerCaFile, brokerCertFile, brokerKeyFile, ...ofStream })
+  const ofStream = { brokerReplicas, brokerSync, brokerStream, brokerPrefix, brokerSubjects, brokerQueues }
+  const ofTopic = { brokerTopic, brokerPartitions }
+  const brokerTerms = brokerTermsOf({ brokerCaFile, brokerCertFile, brokerKeyFile, ...ofStream, ...ofTopic })
   const cluster =
     storeUrl.adapter.isShared && clusterSecret !== undefined
       ? { cluster: { address: nodeAddress ?? { host: rest.httpHost }, secret: clusterSecret } }
@@ -233,7 +251,8 @@ export const readStore = (
       ? [storeUrl, byFlag ?? texts[storeUrl.name] ?? storeUrl.byDefault]
       : [databasePath, byPath]
   const store = named.parse(text)
-  const count = shards.parse(texts[shards.name] ?? shards.byDefault)
+  const adapter = "value" in store ? store.value.adapter : undefined
+  const count = shardCount(shardsText(texts[shards.name], adapter, shards), adapter, shards)
   const [name, file] = byFlag === undefined ? [named.name, files.get(named.name)] : ["--store", undefined]
   if ("problem" in store) problems.push(problemText(name, store, named.shown(text), file))
   if ("problem" in count) problems.push(`${shards.name} ${count.problem}.`)

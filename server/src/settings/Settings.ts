@@ -16,6 +16,7 @@ import { parseClusterSecret, parseNodeAddress, parseNodeName } from "./NodeIdent
 import { parseDnsServers } from "./parseDnsServers.ts"
 import { duration, pemFile, type Setting, setting, wholeNumber } from "./Setting.ts"
 import { secretFileNames } from "./secretFiles.ts"
+import { topicName } from "./topicName.ts"
 
 /** The stores and buses to choose from. */
 export interface Adapters {
@@ -70,6 +71,16 @@ const brokerSync = (sync: string): Parsed<"lazy" | "always"> =>
 
 const brokerSubjects = (subjects: string): Parsed<"shared" | "split"> =>
   subjects === "shared" || subjects === "split" ? { value: subjects } : { problem: "must be shared or split" }
+
+const queuesMax = 64
+
+const brokerQueues = (queues: string): Parsed<number | "tenant"> => {
+  if (queues === "tenant") return { value: queues }
+  const count = /^\d{1,3}$/.test(queues) ? Number(queues) : 0
+  return count >= 1 && count <= queuesMax
+    ? { value: count }
+    : { problem: `must be tenant, or a number of queues from 1 to ${queuesMax}` }
+}
 
 /** A part of a broker's address, in which a dot, a star or a space would have a special meaning. */
 const addressWord = (word: string): Parsed<string> =>
@@ -169,7 +180,7 @@ const brokerSettings = {
   brokerReplicas: setting(
     "TIMER_BROKER_REPLICAS",
     "1",
-    "the replicas of the broker's stream, when the service creates it",
+    "the replicas of the broker's stream, or of its topics, when the service creates them",
     wholeNumber(1, 5),
   ),
   brokerSync: setting(
@@ -190,11 +201,29 @@ const brokerSettings = {
     "the prefix of every subject: <prefix>.<namespace>.serviceCall",
     addressWord,
   ),
+  brokerTopic: setting(
+    "TIMER_BROKER_TOPIC",
+    "service.events",
+    "on Kafka: the topic that all messages share, and the beginning of its other topics' names",
+    topicName,
+  ),
+  brokerPartitions: setting(
+    "TIMER_BROKER_PARTITIONS",
+    "12",
+    "on Kafka: the partitions of the topic, when the service creates it",
+    wholeNumber(1, 1_000),
+  ),
   brokerSubjects: setting(
     "TIMER_BROKER_SUBJECTS",
     "shared",
     "split: commands and events have separate subjects, which end in .commands and .events",
     brokerSubjects,
+  ),
+  brokerQueues: setting(
+    "TIMER_BROKER_QUEUES",
+    "8",
+    "on RabbitMQ: how many queues share the messages; tenant: a queue for each namespace",
+    brokerQueues,
   ),
 } as const
 
@@ -216,7 +245,7 @@ const serviceSettings = {
   shards: setting(
     "TIMER_SHARDS",
     "16",
-    "the number of shards; fixed when the store is created",
+    "the number of shards; fixed when the store is created; some stores have another default",
     wholeNumber(1, 256),
   ),
   historyRetentionMs: setting(

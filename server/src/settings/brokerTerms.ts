@@ -15,7 +15,10 @@ export interface BrokerValues {
   readonly brokerSync: "lazy" | "always"
   readonly brokerStream: string
   readonly brokerPrefix: string
+  readonly brokerTopic: string
+  readonly brokerPartitions: number
   readonly brokerSubjects: BusTerms["subjects"]
+  readonly brokerQueues: BusTerms["queues"]
 }
 
 /** A setting without an effect is refused, because the user expects one. */
@@ -65,7 +68,10 @@ const brokerOnly = [
   ["isSynced", "brokerSync"],
   ["stream", "brokerStream"],
   ["prefix", "brokerPrefix"],
+  ["topic", "brokerTopic"],
+  ["partitions", "brokerPartitions"],
   ["subjects", "brokerSubjects"],
+  ["queues", "brokerQueues"],
 ] as const
 
 export const brokerTermsOf = (values: Omit<BrokerValues, "brokerUrl">): BusTerms => ({
@@ -76,5 +82,8 @@ export const brokerTermsOf = (values: Omit<BrokerValues, "brokerUrl">): BusTerms
   isSynced: values.brokerSync === "always",
   stream: values.brokerStream,
   prefix: values.brokerPrefix,
+  topic: values.brokerTopic,
+  partitions: values.brokerPartitions,
   subjects: values.brokerSubjects,
+  queues: values.brokerQueues,
 })

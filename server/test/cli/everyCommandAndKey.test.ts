@@ -82,6 +82,8 @@ const lines: ReadonlyArray<Line> = [
     ...line("watch", ["--namespace", "billing"], ["timers/list"]),
     isEndless: true,
   },
+  // The probe needs no key.
+  line("health", [], []),
   line("status", [], ["service/get"]),
   line("pause", [], ["service/pause"]),
   line("resume", [], ["service/resume"]),

@@ -1,6 +1,6 @@
 // Two nodes over one database. For any key, each of the two gives the owner's answer.
 import { describe, expect } from "bun:test"
-import { Effect, Fiber } from "effect"
+import { Clock, Effect, Fiber } from "effect"
 import { keyOf, shardOf } from "../../src/domain/TimerKey.ts"
 import { keyOfItem } from "../../src/domain/WriteItem.ts"
 import { EngineMetrics } from "../../src/engine/EngineMetrics.ts"
@@ -357,6 +357,8 @@ describe("a shard that moves under a write", () => {
         ids: yield* Effect.provide(Ids, Ids.fromRandom),
         metrics: yield* EngineMetrics.make,
         isDraining: () => false,
+        clock: yield* Clock.clockWith(Effect.succeed),
+        runFork: Effect.runForkWith(yield* Effect.context<never>()),
       })
       expect((yield* scheduler.cancel("shop", "on its way", undefined)).result).toBe("cancelled")
       expect((yield* scheduler.cancel("shop", "other", undefined)).result).toBe("notFound")

@@ -168,7 +168,12 @@ export const layerOf = (options: ServiceOptions) => {
     Effect.gen(function* () {
       const real = { engine: yield* Engine, scheduler: yield* Scheduler }
       return Context.make(Engine, { ...real.engine, ...options.engine }).pipe(
-        Context.add(Scheduler, { ...real.scheduler, ...options.scheduler }),
+        Context.add(Scheduler, {
+          ...real.scheduler,
+          // A test that replaces creates replaces all of them.
+          ...(options.scheduler?.create === undefined ? {} : { createNow: () => false }),
+          ...options.scheduler,
+        }),
       )
     }),
   )

@@ -358,7 +358,7 @@ describe("a refusal", () => {
   })
 
   test("options are all checked at once", async () => {
-    const options = { store: "mysql://h", clock: "tomorrow", shards: 0, colour: "red" }
+    const options = { store: "oracle://h", clock: "tomorrow", shards: 0, colour: "red" }
     const { code, errors } = await refusalOf(Punctual.open(options))
     expect(code).toBe("invalidRequest")
     expect(errors?.map(({ pointer }) => pointer)).toEqual(["/store", "/clock", "/shards", "/colour"])

@@ -3,9 +3,9 @@
 import { expect, test } from "bun:test"
 import { CallTable, expectedVerdict, keyKinds, verdictOf } from "../../testkit/CallTable.ts"
 import { ClusterHarness, type ClusterNode } from "../../testkit/ClusterHarness.ts"
+import { ClusterRun } from "../../testkit/ClusterRun.ts"
 import { eventually } from "../../testkit/eventually.ts"
 import { describePostgres } from "../../testkit/PostgresBinaries.ts"
-import { ClusterRun } from "./ClusterRun.ts"
 
 const post = async ({ url }: ClusterNode, path: string, body: unknown, key?: string) => {
   const response = await fetch(`${url}/api/v1/${path}`, {

@@ -1,8 +1,8 @@
 // Three real nodes on a real PostgreSQL under load. One node has a bad connection to the database that is not broken:
 // answers come late, or never, on connections that stay open.
 import { expect, test } from "bun:test"
+import { ClusterRun } from "../../testkit/ClusterRun.ts"
 import { describePostgres } from "../../testkit/PostgresBinaries.ts"
-import { ClusterRun } from "./ClusterRun.ts"
 
 /** In each direction. A call and its answer take twice as long. A renewal with its announcement takes twice that. */
 const slownessMs = 250

@@ -1,8 +1,8 @@
 // Three real nodes with constant traffic. All are restarted one after another, as in an update. One is killed and comes
 // back at once, as with a supervisor.
 import { expect, test } from "bun:test"
+import { ClusterRun } from "../../testkit/ClusterRun.ts"
 import { describePostgres } from "../../testkit/PostgresBinaries.ts"
-import { ClusterRun } from "./ClusterRun.ts"
 
 describePostgres("installed", "a cluster under load", () => {
   test("can be restarted node by node, and its clients notice nothing", async () => {

@@ -2,9 +2,9 @@
 // with each call to the one that signs its calls. Old and new nodes work side by side meanwhile.
 import { expect, test } from "bun:test"
 import { clusterSecret } from "../../testkit/ClusterHarness.ts"
+import { ClusterRun } from "../../testkit/ClusterRun.ts"
 import { describePostgres } from "../../testkit/PostgresBinaries.ts"
 import { fromSource, type Program } from "../../testkit/ServiceProcess.ts"
-import { ClusterRun } from "./ClusterRun.ts"
 
 const unsignedFile = new URL("../../testkit/unsigned/unsignedNode.ts", import.meta.url).pathname
 

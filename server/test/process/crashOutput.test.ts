@@ -176,7 +176,7 @@ describe("a service that cannot start shows no secret", () => {
     const database = { TIMER_DB_PATH: ServiceProcess.databaseIn(folder.path), TIMER_HTTP_PORT: "0" }
     const wrong: ReadonlyArray<Readonly<Record<string, string>>> = [
       {
-        TIMER_STORE_URL: `mysql://user:${one}@127.0.0.1/x?password=${two}`,
+        TIMER_STORE_URL: `oracle://user:${one}@127.0.0.1/x?password=${two}`,
         TIMER_BROKER_URL: `kafka://user:${one}@127.0.0.1:1`,
         TIMER_SECRET_KEY: `${one}-and-no-base64`,
         TIMER_CLUSTER_SECRET: one,

@@ -5,6 +5,8 @@ import { describe, expect, test } from "bun:test"
 import { join } from "node:path"
 import { describeNats } from "@punctual/bus/testkit/NatsBinary"
 import { NatsServer } from "@punctual/bus/testkit/NatsServer"
+import { describeRabbit } from "@punctual/bus/testkit/RabbitBinaries"
+import { RabbitServer } from "@punctual/bus/testkit/RabbitServer"
 import { SQL } from "bun"
 import { blocksOf, guides } from "../../../scripts/documents.ts"
 import { Punctual } from "../../src/inprocess/Punctual.ts"
@@ -25,6 +27,7 @@ const reason = isSkipped ? `no ${needed.join(" and no ")}` : undefined
 
 /** The guides that need a server beside the service. */
 const messages = "docs/guides/messages.md"
+const rabbitmq = "docs/guides/rabbitmq.md"
 const cluster = "docs/guides/cluster.md"
 
 const expectToWork = async (path: string, servers?: DocumentServers) => {
@@ -34,7 +37,7 @@ const expectToWork = async (path: string, servers?: DocumentServers) => {
 }
 
 describeUnless(reason, "the commands of a document work", () => {
-  test.each(guides().filter((path) => path !== messages && path !== cluster))(
+  test.each(guides().filter((path) => ![messages, rabbitmq, cluster].includes(path)))(
     "%s",
     (path) => expectToWork(path),
     withinMs,
@@ -46,6 +49,17 @@ describeUnless(reason, "the commands of a document work", () => {
       async () => {
         await using broker = await NatsServer.start()
         await expectToWork(messages, { broker: broker.address })
+      },
+      withinMs,
+    )
+  })
+
+  describeRabbit("with RabbitMQ", () => {
+    test(
+      rabbitmq,
+      async () => {
+        await using server = await RabbitServer.start()
+        await expectToWork(rabbitmq, { rabbitmq: server.address })
       },
       withinMs,
     )

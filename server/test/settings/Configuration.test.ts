@@ -189,13 +189,14 @@ describe("values", () => {
     TIMER_BATCH_SIZE: ["0", "10001", "1.5"],
     TIMER_SHARDS: ["0", "257", "many"],
     TIMER_HISTORY_RETENTION: ["forever"],
-    TIMER_STORE_URL: ["", "mysql://h/db", "sqlite:", "sqlite::memory:", "/var/p.db"],
+    TIMER_STORE_URL: ["", "oracle://h/db", "sqlite:", "sqlite::memory:", "/var/p.db"],
     TIMER_DB_PATH: [""],
     TIMER_BROKER_URL: [
       "",
       "local",
       "localhost:4222",
-      "amqp://localhost",
+      "stomp://localhost",
+      "amqp://localhost/a/b",
       "nats:localhost",
       "nats://",
       "nats://h:0",
@@ -288,8 +289,15 @@ describe("the broker", () => {
   })
 
   test("operators decide how its stream is made and kept", () => {
-    const byDefault = { replicas: 1, isSynced: false, stream: "svc", prefix: "svc", subjects: "shared" }
-    expect<unknown>(brokerOf("nats://h").brokerTerms).toEqual(byDefault)
+    const byDefault = {
+      replicas: 1,
+      isSynced: false,
+      stream: "svc",
+      prefix: "svc",
+      subjects: "shared",
+      queues: 8,
+    }
+    expect<unknown>(brokerOf("nats://h").brokerTerms).toMatchObject(byDefault)
     const set = {
       TIMER_BROKER_REPLICAS: "3",
       TIMER_BROKER_SYNC: "always",
@@ -297,13 +305,55 @@ describe("the broker", () => {
       TIMER_BROKER_PREFIX: "prod-1",
       TIMER_BROKER_SUBJECTS: "split",
     }
-    expect<unknown>(brokerOf("nats://h", set).brokerTerms).toEqual({
+    expect<unknown>(brokerOf("nats://h", set).brokerTerms).toMatchObject({
       replicas: 3,
       isSynced: true,
       stream: "calls",
       prefix: "prod-1",
       subjects: "split",
+      queues: 8,
     })
+  })
+
+  test("operators decide how many queues it has, or that each tenant has one", () => {
+    const queuesOf = (TIMER_BROKER_QUEUES: string) =>
+      brokerOf("amqp://h", { TIMER_BROKER_QUEUES }).brokerTerms.queues
+    expect([queuesOf("1"), queuesOf("64"), queuesOf("tenant")]).toEqual([1, 64, "tenant"])
+    for (const TIMER_BROKER_QUEUES of ["", "0", "65", "-1", "1.5", "tenants"]) {
+      expect(problemsOf({ TIMER_BROKER_URL: "amqp://h", TIMER_BROKER_QUEUES })).toEqual([
+        expect.stringMatching(/^TIMER_BROKER_QUEUES must be tenant, or a number of queues from 1 to 64/),
+      ])
+    }
+    expect(problemsOf({ TIMER_BROKER_URL: "nats://h", TIMER_BROKER_QUEUES: "4" })).toEqual([
+      expect.stringMatching(/^TIMER_BROKER_QUEUES is 4, but TIMER_BROKER_URL is nats:/),
+    ])
+    expect(problemsOf({ TIMER_BROKER_URL: "amqp://h", TIMER_BROKER_STREAM: "x" })).toEqual([
+      expect.stringMatching(/^TIMER_BROKER_STREAM is x, but TIMER_BROKER_URL is amqp:/),
+    ])
+  })
+
+  test("operators decide the topic and the partitions on Kafka", () => {
+    expect(brokerOf("kafka://h").brokerTerms).toMatchObject({ topic: "service.events", partitions: 12 })
+    const set = {
+      TIMER_BROKER_TOPIC: "prod.calls",
+      TIMER_BROKER_PARTITIONS: "24",
+      TIMER_BROKER_REPLICAS: "3",
+    }
+    expect(brokerOf("kafka+ssl://h", set).brokerTerms).toMatchObject({
+      topic: "prod.calls",
+      partitions: 24,
+      replicas: 3,
+    })
+    for (const topic of ["", ".", "a.", "a b", "a/b", "x".repeat(101)]) {
+      const problems = problemsOf({ TIMER_BROKER_URL: "kafka://h", TIMER_BROKER_TOPIC: topic })
+      expect(problems).toEqual([expect.stringMatching(/^TIMER_BROKER_TOPIC must be 1 to 100/)])
+    }
+    expect(problemsOf({ TIMER_BROKER_URL: "nats://h", TIMER_BROKER_TOPIC: "x" })).toEqual([
+      expect.stringMatching(/^TIMER_BROKER_TOPIC is x, but TIMER_BROKER_URL is nats:/),
+    ])
+    expect(problemsOf({ TIMER_BROKER_URL: "kafka://h", TIMER_BROKER_STREAM: "x" })).toEqual([
+      expect.stringMatching(/^TIMER_BROKER_STREAM is x, but TIMER_BROKER_URL is kafka:/),
+    ])
   })
 
   test("a value that would be more than one part of an address is refused", () => {
@@ -397,7 +447,12 @@ describe("credentials", () => {
       "nats://h/hunter2",
       "nats:ann:hunter2@h",
       "ann:hunter2@h",
-      "amqp://ann:hunter2@h/vhost",
+      "amqp://ann:hun/ter2@h",
+      "amqp://ann:hun@ter2@h",
+      "amqp://ann:hunter2@h/v/host",
+      "amqp://ann:hunter2",
+      "amqp:ann:hunter2@h",
+      "stomp://ann:hunter2@h",
       "local:hunter2@h",
     ]
     for (const url of refused) {
@@ -405,7 +460,7 @@ describe("credentials", () => {
       expect(problems).toEqual([expect.stringContaining("TIMER_BROKER_URL")])
       expect(problems.join()).not.toMatch(/hun|ter2/)
     }
-    for (const url of ["mysql://ann:hunter2@h/db", "postgres://ann:hun/t@er2@h/db", "ann:hunter2@h"]) {
+    for (const url of ["oracle://ann:hunter2@h/db", "postgres://ann:hun/t@er2@h/db", "ann:hunter2@h"]) {
       const problems = problemsOf({ TIMER_STORE_URL: url })
       expect(problems).toEqual([expect.stringContaining("TIMER_STORE_URL")])
       expect(problems.join()).not.toMatch(/hun|er2/)
@@ -541,8 +596,8 @@ describe("the store of a command", () => {
 
   test("is refused with the name of the wrong setting, and with the valid URLs", () => {
     const forms = formsOf(allStores)
-    expect(storeOf({ TIMER_STORE_URL: "mysql://ann:hunter2@h" })).toEqual({
-      problems: [`TIMER_STORE_URL must be ${forms}; it is "mysql://…@h".`],
+    expect(storeOf({ TIMER_STORE_URL: "oracle://ann:hunter2@h" })).toEqual({
+      problems: [`TIMER_STORE_URL must be ${forms}; it is "oracle://…@h".`],
     })
     const meant = (path: string) => ({
       problems: [

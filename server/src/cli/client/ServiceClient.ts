@@ -217,6 +217,28 @@ export const streamService = (
   )
 }
 
+/** Reads a path that needs no key, such as /health/ready: its status and, if it is JSON, its body. */
+export const readOpenPath = (
+  service: ServiceAddress,
+  path: string,
+  withinMs: number,
+): Effect.Effect<{ readonly status: number; readonly body: unknown }, ServiceFailure> => {
+  const place = shownUrl(service).replace(/\/+$/, "")
+  return Effect.tryPromise({
+    try: async (signal) => {
+      const init = { method: "GET", headers: {}, redirect: "manual", signal } as const
+      const response = await connected({ url: `${baseOf(service)}${path}`, init })
+      return { status: response.status, body: parsed(await response.text()) }
+    },
+    catch: (error) => away(place, service, error),
+  }).pipe(
+    Effect.timeoutOrElse({
+      duration: withinMs,
+      orElse: () => Effect.fail(unreachable(`${place} did not answer within ${withinMs / 1_000} s.`)),
+    }),
+  )
+}
+
 /** Prints the answer unchanged except for white space. */
 export const answerJson = (text: string): Effect.Effect<void, OutputClosed, Output> =>
   Effect.flatMap(Output, ({ answer }) => answer(layOutJson(text)))

@@ -22,6 +22,7 @@ export type Handler = (
 export interface HandlerDeliverer extends Deliverer {
   /** Sets the handler of a namespace, and replaces an earlier one. */
   on(namespace: string, handler: Handler): void
+  begin(fire: Fire, onSent?: () => void): Effect.Effect<Delivery>
 }
 
 export const makeHandlerDeliverer = (options?: { readonly timeoutMs?: number }): HandlerDeliverer => {

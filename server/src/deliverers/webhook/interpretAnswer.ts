@@ -112,6 +112,12 @@ const refused = (answer: Answer): Attempted => ({
   ...keptOf(answer),
 })
 
+/** To parse a longer answer, and to cut out its payload, takes up to a millisecond. */
+export const largeAnswerChars = 4_096
+
+/** How long the text of a failure may take after its status. The text is only for people. */
+export const failureTextWithinMs = 1_000
+
 /** How much of the answer to a failed attempt is kept. */
 export const keptAnswerBytes = 512
 

@@ -231,8 +231,9 @@ export class Dispatcher {
     if (inFlight >= Math.min(most, limits.inFlightPerNamespace)) return false
     if (inFlight - slots.slow >= this.#slots.room) return false
     while (this.#pace.isOpen) {
-      const entry = namespace.ready.pop()
-      if (entry === undefined) return false
+      const entry = namespace.ready.peek()
+      if (entry === undefined || !this.#pace.maySend(entry.timer.payload)) return false
+      namespace.ready.remove(entry)
       this.#pace.looked()
       const { home } = entry
       if (home.window.isHeld(entry.uuid)) {
@@ -278,6 +279,7 @@ export class Dispatcher {
     const parts = this.#parts
     const { timer, home } = entry
     home.window.start(entry)
+    this.#pace.sent(timer.payload)
     this.#unsettled++
     const onStored = () => {
       this.#unsettled--

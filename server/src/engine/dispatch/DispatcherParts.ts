@@ -1,7 +1,7 @@
 // What the dispatcher is built from, and what it shows of its breakers.
 import type { Clock, Effect, Exit } from "effect"
 import type { Postponement, StorableDelivery } from "../../domain/Delivery.ts"
-import type { Deliverer, Delivery } from "../../ports/Deliverer.ts"
+import type { Deliverer, Delivery, OngoingAttempt } from "../../ports/Deliverer.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { ActivityCounter } from "../activity/ActivityCounter.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
@@ -11,6 +11,7 @@ import type { DeadNotices } from "./DeadNotices.ts"
 import type { DispatcherLimits } from "./DispatcherLimits.ts"
 import type { DispatchTerms } from "./DispatchTerms.ts"
 import type { Flight } from "./Flight.ts"
+import type { NewcomerPace } from "./NewcomerPace.ts"
 
 /** A host that failed too often in a row, for one namespace. */
 export interface OpenBreaker {
@@ -33,9 +34,14 @@ export interface DispatcherParts {
   /** Told about attempts that start. */
   readonly events?: Pick<EventFeed, "isHeard" | "started">
   /** Runs an attempt; `onExit` is called once, perhaps before this returns. The result interrupts the attempt. */
-  readonly run: (effect: Effect.Effect<Delivery>, onExit: (exit: Exit.Exit<Delivery>) => void) => () => void
+  readonly run: (
+    attempt: Effect.Effect<Delivery> | OngoingAttempt,
+    onExit: (exit: Exit.Exit<Delivery>) => void,
+  ) => () => void
   /** Calls the task when the thread has done other work that waits. */
   readonly soon: (task: () => void) => void
+  /** How fast new namespaces start. Absent: as fast as the limits allow. */
+  readonly newcomers?: NewcomerPace
   /** Calls the task after the delay. */
   readonly after: (delayMs: number, task: () => void) => void
   /** The attempt ended. Must call `onStored` when the outcome is stored or cannot be stored any more. */

@@ -1,6 +1,8 @@
 // How much the dispatcher does before the thread does other work. Without a limit, one call of the dispatcher could hold the
 // thread for a tenth of a second: a commit may store the outcomes of a thousand attempts, and each of them makes room for
 // another; and if the slots are full, one call could park the timers of tens of thousands of namespaces.
+import type { NewcomerPace } from "./NewcomerPace.ts"
+import { PayloadPace } from "./PayloadPace.ts"
 
 /** One start takes up to 0.1 ms. */
 const startsAtOnce = 100
@@ -27,6 +29,8 @@ export interface StartPaceParts {
    * of known namespaces would wait behind theirs in the runtime.
    */
   readonly freshNew: number
+  /** Absent: new namespaces start as fast as the other limits allow. */
+  readonly newcomers?: NewcomerPace
 }
 
 /** An attempt of a new namespace that has just started. */
@@ -43,9 +47,12 @@ export class StartPace {
   /** In the order of their starts. */
   readonly #fresh = new Set<FreshStart>()
   #isWaitingForFresh = false
+  #isWaitingForAllowance = false
+  readonly #payloads: PayloadPace
 
   constructor(parts: StartPaceParts) {
     this.#parts = parts
+    this.#payloads = new PayloadPace(parts.nowMs)
   }
 
   /** Whether any timer may start in this turn. */
@@ -56,6 +63,11 @@ export class StartPace {
   /** Whether a timer of a new namespace may start now. If not, `goOn` is called when it may, or an attempt ends before. */
   mayStartNew(): boolean {
     if (this.#newStarts <= 0) return false
+    const { newcomers } = this.#parts
+    if (newcomers?.mayStart() === false) {
+      this.#goOnAfter(newcomers.nextInMs)
+      return false
+    }
     if (this.#fresh.size < this.#parts.freshNew) return true
     const nowMs = this.#parts.nowMs()
     for (const fresh of this.#fresh) {
@@ -73,8 +85,22 @@ export class StartPace {
 
   started(isNew: boolean): void {
     this.#starts--
-    if (isNew) this.#newStarts--
+    if (isNew) {
+      this.#newStarts--
+      this.#parts.newcomers?.started()
+    }
     if (this.#starts === 0 || this.#newStarts === 0) this.#wait()
+  }
+
+  /** Whether a timer with this payload may start now. If not, `goOn` is called when it may. */
+  maySend(payload: Uint8Array | undefined): boolean {
+    if (payload === undefined || this.#payloads.mayStart(payload.byteLength)) return true
+    this.#goOnAfter(this.#payloads.nextInMs)
+    return false
+  }
+
+  sent(payload: Uint8Array | undefined): void {
+    if (payload !== undefined) this.#payloads.started(payload.byteLength)
   }
 
   /** An attempt of a new namespace is sent. */
@@ -106,6 +132,16 @@ export class StartPace {
     this.#isWaitingForFresh = true
     this.#parts.after(oldest.startedMs + freshMs - nowMs, () => {
       this.#isWaitingForFresh = false
+      this.#parts.goOn()
+    })
+  }
+
+  /** The allowances of newcomers and of large payloads are renewed at the same times. */
+  #goOnAfter(delayMs: number): void {
+    if (this.#isWaitingForAllowance) return
+    this.#isWaitingForAllowance = true
+    this.#parts.after(delayMs, () => {
+      this.#isWaitingForAllowance = false
       this.#parts.goOn()
     })
   }

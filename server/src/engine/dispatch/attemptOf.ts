@@ -1,7 +1,7 @@
 // The attempt of a flight, ready to run, and the moment when its request is sent.
 import { type Effect, Exit } from "effect"
 import { latenessMs } from "../../domain/latenessMs.ts"
-import type { Delivery } from "../../ports/Deliverer.ts"
+import type { Delivery, OngoingAttempt } from "../../ports/Deliverer.ts"
 import type { DispatcherParts } from "./DispatcherParts.ts"
 import { noDeliverer } from "./deliveryOf.ts"
 import type { Flight } from "./Flight.ts"
@@ -11,7 +11,7 @@ export const attemptOf = (
   { deliverers, confirmed }: Pick<DispatcherParts, "deliverers" | "confirmed">,
   flight: Flight,
   onSent: () => void,
-): Effect.Effect<Delivery> => {
+): Effect.Effect<Delivery> | OngoingAttempt => {
   const { timer, home } = flight.entry
   const { target, death } = timer.spec
   const deliverer = deliverers.get(target.type)

@@ -102,7 +102,11 @@ export class Forwarder {
       differs: (carried) =>
         this.#refuse(carried, "its timer exists with other content, and no owner is reachable"),
       needsOwner: (carried) =>
-        this.#refuse(carried, "its timer existed before, and no owner is reachable to create it again"),
+        this.#refuse(
+          carried,
+          "no owner is reachable, and only an owner may create a timer whose key was used before, or any timer in a store " +
+            "that accepts no other writes",
+        ),
       failed: (carried, message) => {
         this.#warn(`timers without a reachable owner could not be stored: ${message}`)
         this.#again(carried)

@@ -6,6 +6,7 @@ import type { CarriedItem } from "../../ports/Peers.ts"
 import type { CarriedResult } from "../forwarding/CarriedWrite.ts"
 import type { Forwarder } from "../forwarding/Forwarder.ts"
 import { type OwnWrites, retryAfterMs } from "../writing/OwnWrites.ts"
+import { AnswerLimit, type AnswerLimitParts } from "./AnswerLimit.ts"
 import {
   NoOwner,
   type RefusedWrite,
@@ -14,7 +15,7 @@ import {
   TooManyWrites,
 } from "./RefusedWrite.ts"
 
-export interface CallerWritesParts {
+export interface CallerWritesParts extends AnswerLimitParts {
   readonly own: Pick<OwnWrites, "put">
   /** Absent if only one process uses the store. */
   readonly forwarder: Pick<Forwarder, "holds" | "carry"> | undefined
@@ -27,9 +28,31 @@ const ownAnswerWithinMs = 5_500
 
 export class CallerWrites {
   readonly #parts: CallerWritesParts
+  /**
+   * A store that does not answer this node may answer another one. So with several nodes the caller gets a timely error
+   * and can ask another node. With a single node there is no other to ask.
+   */
+  readonly #limit: AnswerLimit | undefined
 
   constructor(parts: CallerWritesParts) {
     this.#parts = parts
+    this.#limit = parts.forwarder === undefined ? undefined : new AnswerLimit(parts, ownAnswerWithinMs)
+  }
+
+  /** The same as `begin`, but answers within the time limit. */
+  beginInTime<Answer extends WriteAnswer>(
+    item: CarriedItem,
+    onAnswer: (answer: Exclude<Answer, Unstorable> | RefusedWrite) => void,
+  ): void {
+    const limit = this.#limit
+    if (limit === undefined) {
+      this.begin<Answer>(item, onAnswer)
+      return
+    }
+    const wait = limit.begin(() => onAnswer(late()))
+    this.begin<Answer>(item, (answer) => {
+      if (limit.end(wait)) onAnswer(answer)
+    })
   }
 
   /** Passes the item to the owner of its shard. Calls `onAnswer` once. */
@@ -67,13 +90,10 @@ export class CallerWrites {
   answerOf<Answer extends WriteAnswer>(
     make: () => CarriedItem,
   ): Effect.Effect<Exclude<Answer, Unstorable>, RefusedWrite> {
-    return this.#inTime(
-      Effect.callback<Exclude<Answer, Unstorable>, RefusedWrite>((resume) =>
-        this.begin<Answer>(make(), (given) =>
-          resume("_tag" in given ? Effect.fail(given) : Effect.succeed(given)),
-        ),
+    return Effect.callback<Exclude<Answer, Unstorable>, RefusedWrite>((resume) =>
+      this.beginInTime<Answer>(make(), (given) =>
+        resume("_tag" in given ? Effect.fail(given) : Effect.succeed(given)),
       ),
-      () => Effect.fail(late()),
     )
   }
 
@@ -82,30 +102,26 @@ export class CallerWrites {
     commands: ReadonlyArray<Command>,
     make: (command: Command) => CarriedItem,
   ): Effect.Effect<ReadonlyArray<Exclude<Answer, Unstorable> | RefusedWrite>> {
-    // All writes without an answer share one error, because making an error costs more than a create.
-    const notYet = late()
-    const answers = commands.map((): Exclude<Answer, Unstorable> | RefusedWrite => notYet)
-    const all = Effect.callback<typeof answers>((resume) => {
+    return Effect.callback((resume) => {
+      // All writes without an answer share one error, because making an error costs more than a create.
+      const notYet = late()
+      const answers = commands.map((): Exclude<Answer, Unstorable> | RefusedWrite => notYet)
       let missing = commands.length
-      if (missing === 0) resume(Effect.succeed(answers))
+      if (missing === 0) {
+        resume(Effect.succeed(answers))
+        return
+      }
+      // A copy of the answers so far: callers must not see answers that arrive after the time limit.
+      const wait = this.#limit?.begin(() => resume(Effect.succeed([...answers])))
       commands.forEach((command, index) => {
         this.begin<Answer>(make(command), (answer) => {
           answers[index] = answer
-          if (--missing === 0) resume(Effect.succeed(answers))
+          if (--missing > 0) return
+          if (wait !== undefined) this.#limit?.end(wait)
+          resume(Effect.succeed(answers))
         })
       })
     })
-    // A copy of the answers so far: callers must not see answers that arrive after the time limit.
-    return this.#inTime(all, () => Effect.sync(() => [...answers]))
-  }
-
-  /**
-   * A store that does not answer this node may answer another one. So with several nodes the caller gets a timely error
-   * and can ask another node. With a single node there is no other to ask.
-   */
-  #inTime<A, E>(answer: Effect.Effect<A, E>, orElse: () => Effect.Effect<A, E>): Effect.Effect<A, E> {
-    if (this.#parts.forwarder === undefined) return answer
-    return Effect.timeoutOrElse(answer, { duration: ownAnswerWithinMs, orElse })
   }
 }
 

@@ -26,6 +26,8 @@ export const withQuotas = (
   return {
     ...scheduler,
     create: (command) => gated(command, scheduler.create(command)),
+    createNow: (command, onAnswer) =>
+      !quotas.covers(command.namespace) && scheduler.createNow(command, onAnswer),
     schedule: (command) => gated(command, scheduler.schedule(command)),
     createMany: (commands) =>
       commands.some(({ namespace }) => quotas.covers(namespace))

@@ -66,6 +66,9 @@ export type TimerView =
   | { readonly state: "inFlight"; readonly timer: Timer; readonly startedAt: number }
   | { readonly state: FinishedState; readonly life: FinishedLife }
 
+/** The answer to one create. */
+export type CreateAnswer = Exclude<PutAnswer, Unstorable> | RefusedWrite
+
 /** A query whose namespaces have the form that callers use. */
 export type Asking<Query> = Omit<Query, "namespace"> & { readonly namespace: NamespacesAsked }
 
@@ -79,6 +82,12 @@ export class Scheduler extends Context.Service<
   Scheduler,
   DeadLetterCalls & {
     create(command: CreateCommand): Effect.Effect<PutAnswer, RefusedWrite>
+    /**
+     * The same without an effect, because a fiber for each create costs as much as the create. Calls `onAnswer` once,
+     * later. False if the create has to wait for something before it is written, such as a quota: then nothing has
+     * happened, and only `create` can do it.
+     */
+    createNow(command: CreateCommand, onAnswer: (answer: CreateAnswer) => void): boolean
     /** Creates in order. Each command gets its own answer or refusal. */
     createMany(commands: ReadonlyArray<CreateCommand>): Effect.Effect<ReadonlyArray<PutAnswer | RefusedWrite>>
     get(
@@ -173,8 +182,12 @@ type Calls = Scheduler["Service"]
 const creating = (
   writes: CallerWrites,
   items: ItemMaker,
-): Pick<Calls, "create" | "createMany" | "update" | "schedule" | "unschedule"> => ({
+): Pick<Calls, "create" | "createNow" | "createMany" | "update" | "schedule" | "unschedule"> => ({
   create: (command) => writes.answerOf<PutAnswer>(() => items.put(command)),
+  createNow: (command, onAnswer) => {
+    writes.beginInTime<PutAnswer>(items.put(command), onAnswer)
+    return true
+  },
   createMany: (commands) =>
     writes.answersOf<PutAnswer, CreateCommand>(commands, (command) => items.put(command)),
   update: (command) => writes.answerOf<ChangeAnswer>(() => items.change(command)),

@@ -11,6 +11,7 @@ import type { AskedTimer } from "../../ports/Peers.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { Dispatcher } from "../dispatch/Dispatcher.ts"
 import type { HostQueue, NamespaceQueue } from "../dispatch/DispatchQueues.ts"
+import { largePayloadBytes } from "../dispatch/PayloadPace.ts"
 import type { SlotClass } from "../dispatch/Slots.ts"
 import type { NamespaceDirectory } from "../namespaces/NamespaceDirectory.ts"
 import type { Entry } from "../window/Entry.ts"
@@ -145,7 +146,8 @@ export class WaitingReasons {
     if (host !== undefined && host.inFlight >= limits.inFlightPerHost) {
       return `${deliveries(host.inFlight)} to ${host.name} ${host.inFlight === 1 ? "is" : "are"} in flight, which is the limit of a namespace for one host (TIMER_MAX_IN_FLIGHT_PER_HOST).`
     }
-    return undefined
+    if ((entry.timer.payload?.byteLength ?? 0) > largePayloadBytes) return largePayloadText
+    return namespace.isKnown ? undefined : newcomerText
   }
 
   #slotText({ name }: HostQueue, slotClass: SlotClass): string {
@@ -182,6 +184,11 @@ const isPostponed = (entry: Entry, asked: AskedTimer, nowMs: number): boolean =>
 /** A timer that was armed after its fireAt is due from the moment when it was armed. */
 const dueAt = ({ fireAt, updatedAt }: Pick<AskedTimer, "fireAt" | "updatedAt">): number =>
   Math.max(fireAt, updatedAt)
+
+const largePayloadText = `All deliveries of this node together send at most 24 MiB of payloads above ${largePayloadBytes / 1024} KiB in a second, so that they do not delay others.`
+
+const newcomerText =
+  "The namespace has had no delivery since this node started. Such namespaces take turns, and this node starts few of their deliveries at once, so that they do not delay others."
 
 const backlogText =
   "The namespace has more due timers than this node keeps in memory. The node reads the next ones when earlier ones finish."

@@ -22,26 +22,29 @@ export class DueHeap<Item extends HeapItem> {
   }
 
   push(item: Item): void {
-    this.#place(item, this.#items.length)
-    this.#siftUp(item.heapIndex)
+    siftUp(this.#items, item, this.#items.length)
   }
 
   pop(): Item | undefined {
-    const first = this.#items[0]
-    if (first !== undefined) this.remove(first)
+    const items = this.#items
+    const first = items[0]
+    if (first === undefined) return undefined
+    const last = items.pop()
+    first.heapIndex = -1
+    if (last !== undefined && last !== first) siftDown(items, last, 0)
     return first
   }
 
   /** Does nothing if this heap does not hold the item. */
   remove(item: Item): boolean {
+    const items = this.#items
     const index = item.heapIndex
-    if (this.#items[index] !== item) return false
-    const last = this.#items.pop()
+    if (items[index] !== item) return false
+    const last = items.pop()
     item.heapIndex = -1
     if (last !== undefined && last !== item) {
-      this.#place(last, index)
-      this.#siftDown(index)
-      this.#siftUp(last.heapIndex)
+      siftDown(items, last, index)
+      if (last.heapIndex === index) siftUp(items, last, index)
     }
     return true
   }
@@ -50,45 +53,45 @@ export class DueHeap<Item extends HeapItem> {
   values(): IterableIterator<Item> {
     return this.#items.values()
   }
+}
 
-  #place(item: Item, index: number): void {
-    this.#items[index] = item
-    item.heapIndex = index
+// These are functions and not private methods: in the runtime a loop that calls private methods is several times slower.
+
+/** Puts the item at this index, or above it. */
+const siftUp = <Item extends HeapItem>(items: Array<Item>, item: Item, start: number): void => {
+  let index = start
+  while (index > 0) {
+    const parentIndex = (index - 1) >> 1
+    const parent = items[parentIndex]
+    if (parent === undefined || !precedes(item, parent)) break
+    items[index] = parent
+    parent.heapIndex = index
+    index = parentIndex
   }
+  items[index] = item
+  item.heapIndex = index
+}
 
-  #siftUp(start: number): void {
-    let index = start
-    const item = this.#items[index]
-    if (item === undefined) return
-    while (index > 0) {
-      const parentIndex = (index - 1) >> 1
-      const parent = this.#items[parentIndex]
-      if (parent === undefined || !precedes(item, parent)) break
-      this.#place(parent, index)
-      index = parentIndex
+/** Puts the item at this index, or below it. */
+const siftDown = <Item extends HeapItem>(items: Array<Item>, item: Item, start: number): void => {
+  const { length } = items
+  let index = start
+  for (;;) {
+    let childIndex = 2 * index + 1
+    let child = childIndex < length ? items[childIndex] : undefined
+    if (child === undefined) break
+    const right = childIndex + 1 < length ? items[childIndex + 1] : undefined
+    if (right !== undefined && precedes(right, child)) {
+      child = right
+      childIndex++
     }
-    this.#place(item, index)
+    if (!precedes(child, item)) break
+    items[index] = child
+    child.heapIndex = index
+    index = childIndex
   }
-
-  #siftDown(start: number): void {
-    let index = start
-    const item = this.#items[index]
-    if (item === undefined) return
-    for (;;) {
-      let childIndex = 2 * index + 1
-      let child = this.#items[childIndex]
-      if (child === undefined) break
-      const right = this.#items[childIndex + 1]
-      if (right !== undefined && precedes(right, child)) {
-        child = right
-        childIndex++
-      }
-      if (!precedes(child, item)) break
-      this.#place(child, index)
-      index = childIndex
-    }
-    this.#place(item, index)
-  }
+  items[index] = item
+  item.heapIndex = index
 }
 
 /** Compares in due order, by numbers as far as possible: in a burst, comparing strings would dominate the cost. */

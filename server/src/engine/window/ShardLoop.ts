@@ -15,6 +15,7 @@ import type { StoreError, TimerStore } from "../../ports/TimerStore.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { ActivityCounter } from "../activity/ActivityCounter.ts"
 import type { Dispatcher } from "../dispatch/Dispatcher.ts"
+import type { NewcomerPace } from "../dispatch/NewcomerPace.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { EventFeed } from "../events/EventFeed.ts"
 import { Signal } from "../Signal.ts"
@@ -37,6 +38,8 @@ export interface ShardLoopParts {
   readonly dispatcher: Dispatcher
   /** Shared by all shards. */
   readonly duePace: DuePace
+  /** Told how late the thread comes to due timers. */
+  readonly newcomers?: Pick<NewcomerPace, "noteDelay">
   readonly wall: WallClock["Service"]
   readonly clock: Clock.Clock
   readonly alarm: AlarmService
@@ -201,10 +204,14 @@ export class ShardLoop implements Home {
     const parts = this.#parts
     const self = this
     return Effect.gen(function* () {
+      /** When the loop should be here again. */
+      let expectedNanos = parts.clock.monotonicTimeNanosUnsafe()
       for (;;) {
         self.firingProgressNanos = parts.clock.monotonicTimeNanosUnsafe()
+        parts.newcomers?.noteDelay(Number(self.firingProgressNanos - expectedNanos) / 1e6)
         if (!self.mayStart()) {
           yield* Effect.sleep(distrustedSleepMs)
+          expectedNanos = parts.clock.monotonicTimeNanosUnsafe()
           continue
         }
         const now = parts.wall.now()
@@ -216,11 +223,14 @@ export class ShardLoop implements Home {
         if (window.isBehind(now)) self.#readSignal.raise()
         parts.onTurn?.()
         if (parts.duePace.isSpent && (window.nextFireAt ?? Number.POSITIVE_INFINITY) <= now) {
+          expectedNanos = parts.clock.monotonicTimeNanosUnsafe()
           yield* Effect.yieldNow
           continue
         }
         const nowAgain = parts.wall.now()
         const wakeAt = Math.min(window.nextFireAt ?? Number.POSITIVE_INFINITY, nowAgain + longestSleepMs)
+        expectedNanos =
+          parts.clock.monotonicTimeNanosUnsafe() + BigInt(Math.ceil(wakeAt - nowAgain)) * 1_000_000n
         yield* self.#fireSignal.waitDuring(parts.alarm.sleepUntil(wakeAt, nowAgain))
       }
     })

@@ -3,7 +3,9 @@
 // changes.
 import type { Timer } from "../../domain/Timer.ts"
 import type { Commit, CommitAnswer, Inserted, KeyChange } from "../../ports/ShardStorage.ts"
+import type { KeyCheck } from "../KeyCheck.ts"
 import { wordsOfNew } from "../keyChangeOf.ts"
+import { whyTimer, whyUnstorable, whyUnstorableByNumbers } from "../whyUnstorable.ts"
 import { type ColumnForm, columnArrays } from "./Columns.ts"
 import {
   type ChangeGroup,
@@ -18,7 +20,6 @@ import {
 import { isOfUsedKey, isOfValue } from "./failures.ts"
 import { functionNamed } from "./functions.ts"
 import { pruneSql } from "./statements.ts"
-import { whyTimer, whyUnstorable, whyUnstorableByNumbers } from "./whyUnstorable.ts"
 
 const firstTypes = ["integer[]", "bigint[]", "bigint[]", "bigint[]", "text::json", "bytea"]
 const lastTypes = ["text::json", "text::json", "boolean"]
@@ -58,26 +59,6 @@ interface SentCommit {
   readonly groups: ReadonlyArray<ChangeGroup | undefined>
   readonly refused: ReadonlyArray<{ readonly index: number; readonly reason: string }>
 }
-
-/**
- * Whether commits check that the keys of new timers have no pending timer. A commit without this check is faster. If
- * one of its keys is in use, it changes nothing and is sent again with the check. A program that reuses keys usually
- * continues to do so, so the next commits check from the start.
- */
-export class KeyCheck {
-  #commitsLeft = 0
-
-  get isOn(): boolean {
-    return this.#commitsLeft > 0
-  }
-
-  answered(hasUsedKeys: boolean): void {
-    if (hasUsedKeys) this.#commitsLeft = checkedCommits
-    else if (this.#commitsLeft > 0) this.#commitsLeft--
-  }
-}
-
-const checkedCommits = 100
 
 export const commitAll = async (
   sql: Bun.SQL,

@@ -1,7 +1,6 @@
 // Shard leases and members as rows. Only a claim locks the fence.
-import { randomUUID } from "node:crypto"
 import type { Announcement, Lease, Member, SeenBeat } from "../../ports/ShardLeases.ts"
-import { hasEnded, ownIdentity } from "./ProcessIdentity.ts"
+import { hasEnded, processHere } from "../ProcessIdentity.ts"
 import { leaseSql } from "./statements.ts"
 
 interface LeaseRow {
@@ -54,14 +53,6 @@ export const announce = async (sql: Bun.SQL, member: Announcement): Promise<bool
   ])
   return rows.length > 0
 }
-
-const processHere = (): string => ownIdentity() ?? unknownIdentity
-
-/**
- * Used if the identity of this process cannot be read. It differs from that of every other process, and other nodes
- * never conclude from it that the process has ended.
- */
-const unknownIdentity = `unknown|${randomUUID()}`
 
 /** Frees the shards of nodes that ran on this machine and have ended. Returns their names. */
 export const buryTheDead = async (sql: Bun.SQL): Promise<ReadonlyArray<string>> => {

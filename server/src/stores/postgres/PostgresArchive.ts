@@ -11,15 +11,22 @@ import type { ArchivedItem } from "../../domain/WriteItem.ts"
 import type { ArchivePage, ArchivePlace, TimerArchive } from "../../ports/TimerArchive.ts"
 import { StoreError } from "../../ports/TimerStore.ts"
 import { archivePage } from "../archivePage.ts"
-import { connectionTo } from "./Connections.ts"
+import {
+  keyOfSqlRow,
+  lifeOfSqlRow,
+  type SqlKeyRow,
+  type SqlLifeRow,
+  type SqlTimerRow,
+  timerOfSqlRow,
+} from "../sqlRows.ts"
+import { connectionTo } from "./connectionTo.ts"
 import { archiveTimeoutMs } from "./limits.ts"
 import { openForArchive } from "./openDatabase.ts"
 import { PostgresOpenError } from "./PostgresStore.ts"
-import { type KeyRow, keyOfRow, type LifeRow, lifeOf, type TimerRow, timerOf } from "./rows.ts"
 import { archiveSql } from "./statements.ts"
 
-type PendingRow = KeyRow & TimerRow & { readonly payload: Uint8Array | null }
-type EndedRow = KeyRow & LifeRow & { readonly payload: Uint8Array | null; readonly id: number }
+type PendingRow = SqlKeyRow & SqlTimerRow & { readonly payload: Uint8Array | null }
+type EndedRow = SqlKeyRow & SqlLifeRow & { readonly payload: Uint8Array | null; readonly id: number }
 
 export const PostgresArchive = {
   /** Closes with the scope. */
@@ -78,7 +85,7 @@ interface Part {
 
 const endedItem = (row: EndedRow): ArchivedItem => ({
   kind: "ended",
-  life: lifeOf(keyOfRow(row), row, row.payload),
+  life: lifeOfSqlRow(keyOfSqlRow(row), row, row.payload),
 })
 
 const parts: ReadonlyArray<Part> = [
@@ -87,7 +94,7 @@ const parts: ReadonlyArray<Part> = [
     first: ["", ""],
     text: archiveSql.pending,
     read: (row: PendingRow) => ({
-      item: { kind: "pending", timer: timerOf(keyOfRow(row), row, row.payload) },
+      item: { kind: "pending", timer: timerOfSqlRow(keyOfSqlRow(row), row, row.payload) },
       key: [row.namespace, row.timer_id],
     }),
   },

@@ -12,10 +12,11 @@ import {
   type StoreReport,
 } from "../../ports/StoreReport.ts"
 import { logOfText } from "../AttemptLogText.ts"
+import { readClockOffset } from "../clockOffset.ts"
 import { type ExaminedRow, examinedColumns, RowExamination } from "../RowExamination.ts"
 import { SettingsExamination } from "../SettingsExamination.ts"
-import { readClockOffset } from "./clockOffset.ts"
 import { programVersion } from "./migrations/all.ts"
+import { readClock } from "./Reader.ts"
 
 export const examineSchema = async (
   sql: Bun.SQL,
@@ -23,7 +24,7 @@ export const examineSchema = async (
   options: ExamineOptions,
   nowMs: () => number,
 ): Promise<StoreReport> => {
-  const clockOffsetMs = await readClockOffset(sql, nowMs)
+  const clockOffsetMs = await readClockOffset(() => readClock(sql), nowMs)
   const counted = await sql.begin("isolation level repeatable read read only", async (tx) => {
     const settings = await settingsIn(tx)
     return {

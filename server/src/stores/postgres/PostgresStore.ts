@@ -1,9 +1,7 @@
-// The default store of a cluster: a schema in a PostgreSQL database that several nodes share. Writes, reads, claims and
-// renewals have separate connections. So neither a slow write, nor a long list, nor a claim that waits for a fence
-// delays a renewal. This file bounds the calls and classifies their failures. Commits.ts, looks.ts, Reader.ts and
-// Leases.ts do the work.
+// The default store of a cluster: a schema in a PostgreSQL database that several nodes share. Commits.ts, looks.ts,
+// Reader.ts and Leases.ts do the work of a call. sessionStore.ts runs the calls.
 
-import { Documents } from "@punctual/documents/Documents"
+import type { Documents } from "@punctual/documents/Documents"
 import {
   listDocuments,
   readChanges,
@@ -12,16 +10,15 @@ import {
 } from "@punctual/documents/postgres/postgresDocuments"
 import { DatabaseFailure } from "@punctual/postgres/DatabaseFailure"
 import { describeError } from "@punctual/postgres/errorCodes"
-import { Context, Duration, Effect, Layer, Schedule, Schema } from "effect"
-import { ShardLeases } from "../../ports/ShardLeases.ts"
-import { ShardStorage } from "../../ports/ShardStorage.ts"
-import { StoreClock } from "../../ports/StoreClock.ts"
-import { StoreError, TimerStore } from "../../ports/TimerStore.ts"
-import { decidingStore } from "../DecidingStore.ts"
-import { storeDocuments } from "../StoreDocuments.ts"
-import { commitAll, insertNew, KeyCheck, prune } from "./Commits.ts"
-import { Connections, type Place } from "./Connections.ts"
-import { readClockOffset } from "./clockOffset.ts"
+import { Effect, Layer, Schema } from "effect"
+import type { ShardLeases } from "../../ports/ShardLeases.ts"
+import type { ShardStorage } from "../../ports/ShardStorage.ts"
+import type { StoreClock } from "../../ports/StoreClock.ts"
+import type { TimerStore } from "../../ports/TimerStore.ts"
+import { KeyCheck } from "../KeyCheck.ts"
+import { defaultSessions, type SessionWork, sessionStore } from "../sessionStore.ts"
+import { commitAll, insertNew, prune } from "./Commits.ts"
+import { connectionsTo } from "./connectionTo.ts"
 import { isFatal, isTransient } from "./failures.ts"
 import {
   announce,
@@ -34,17 +31,11 @@ import {
   retire,
   retireSilent,
 } from "./Leases.ts"
-import {
-  defaultConnections,
-  fewestConnections,
-  readRetries,
-  readRetryDelayMs,
-  writeLimits,
-} from "./limits.ts"
+import { writeLimits } from "./limits.ts"
 import { lookAt } from "./looks.ts"
 import { readNames } from "./namespaceNames.ts"
 import { openDatabase } from "./openDatabase.ts"
-import { readCount, readCountByTime, readDue, readHeads, readScan, readTally } from "./Reader.ts"
+import { readClock, readCount, readCountByTime, readDue, readHeads, readScan, readTally } from "./Reader.ts"
 
 export interface PostgresStoreOptions {
   /** postgres://user:password@host:5432/database?schema=punctual */
@@ -71,34 +62,21 @@ export const PostgresStore = {
       Effect.gen(function* () {
         const { place, warnings } = yield* opened(options)
         for (const warning of warnings) yield* Effect.logWarning(warning)
-        const total = Math.max(fewestConnections, options.connections ?? defaultConnections)
-        const writers = Math.floor((total - 2) / 2)
-        const pools: ConnectionPools = {
-          writes: yield* connected(place, writers),
-          reads: yield* connected(place, total - 2 - writers),
-          claims: yield* connected(place, 1),
-          renewals: yield* connected(place, 1),
-        }
-        const calls = new Calls(options.onFatal ?? (() => {}))
-        const storage = storageOver(pools, calls, options.shards, writers)
-        return Context.make(TimerStore, decidingStore(storage)).pipe(
-          Context.add(ShardStorage, storage),
-          Context.add(ShardLeases, leasesOver(pools, calls)),
-          Context.add(Documents, documentsOf(pools, calls)),
-          Context.add(StoreClock, {
-            offsetMs: (nowMs) => calls.again(pools.reads, (sql) => readClockOffset(sql, nowMs)),
-          }),
-        )
+        return yield* sessionStore({
+          writing: connectionsTo(place),
+          reading: connectionsTo(place),
+          work: makeWork(),
+          shards: options.shards,
+          limits: writeLimits,
+          sessions: options.connections ?? defaultSessions,
+          isFatal,
+          isTransient,
+          describe: describeError,
+          ...(options.onFatal === undefined ? {} : { onFatal: options.onFatal }),
+        })
       }),
     ),
 } as const
-
-interface ConnectionPools {
-  readonly writes: Connections
-  readonly reads: Connections
-  readonly claims: Connections
-  readonly renewals: Connections
-}
 
 const opened = ({ url, shards }: PostgresStoreOptions) =>
   Effect.tryPromise({
@@ -109,143 +87,39 @@ const opened = ({ url, shards }: PostgresStoreOptions) =>
         : new PostgresOpenError({ reason: "failed", message: String(error) }),
   })
 
-const connected = (place: Place, size: number) =>
-  Effect.acquireRelease(
-    Effect.sync(() => new Connections(place, size)),
-    (connections) => Effect.promise(() => connections.close()),
-  )
-
-interface Failure {
-  readonly error: unknown
-}
-
-/** Runs calls on connections. After a fatal failure nothing may be acknowledged, so it runs no more calls. */
-class Calls {
-  readonly #onFatal: (message: string) => void
-  #fate: string | undefined
-
-  constructor(onFatal: (message: string) => void) {
-    this.#onFatal = onFatal
-  }
-
-  /** A write is never repeated here, because the result of a failed write is unknown. */
-  once<A>(connections: Connections, use: (sql: Bun.SQL) => Promise<A>): Effect.Effect<A, StoreError> {
-    return Effect.catch(this.#attempt(connections, use), (failure) => this.#failing(failure))
-  }
-
-  /** A read is repeated, because reading twice is harmless. */
-  again<A>(connections: Connections, use: (sql: Bun.SQL) => Promise<A>): Effect.Effect<A, StoreError> {
-    const delayed = Schedule.spaced(Duration.millis(readRetryDelayMs))
-    return this.#attempt(connections, use).pipe(
-      Effect.retry({ times: readRetries, schedule: delayed, while: ({ error }) => isTransient(error) }),
-      Effect.catch((failure) => this.#failing(failure)),
-    )
-  }
-
-  #attempt<A>(connections: Connections, use: (sql: Bun.SQL) => Promise<A>): Effect.Effect<A, Failure> {
-    return Effect.tryPromise({
-      try: () => {
-        if (this.#fate !== undefined) throw new Error(this.#fate)
-        return connections.run(use)
-      },
-      catch: (error): Failure => ({ error }),
-    })
-  }
-
-  #failing({ error }: Failure): Effect.Effect<never, StoreError> {
-    return Effect.suspend(() => {
-      const message = describeError(error)
-      if (this.#fate === undefined && isFatal(error)) {
-        this.#fate = message
-        this.#onFatal(message)
-      }
-      return new StoreError({ message, isFatal: this.#fate !== undefined })
-    })
-  }
-}
-
-const storageOver = (
-  { writes, reads }: ConnectionPools,
-  calls: Calls,
-  shards: number,
-  concurrentWrites: number,
-): ShardStorage["Service"] => {
+const makeWork = (): SessionWork<Bun.SQL> => {
   const keyCheck = new KeyCheck()
   return {
-    limits: { ...writeLimits, concurrentWrites },
-    open: () => Effect.void,
-    look: (looks) => calls.again(reads, (sql) => lookAt(sql, looks)),
-    commit: (commits) =>
-      withShards(
-        shards,
-        commits,
-        calls.once(writes, (sql) => commitAll(sql, commits, keyCheck)),
-      ),
-    insertNew: (shard, timers) =>
-      withShards(
-        shards,
-        [{ shard }],
-        calls.once(writes, (sql) => insertNew(sql, shard, timers)),
-      ),
-    due: (query) => calls.again(reads, (sql) => readDue(sql, query)),
-    dueHeads: (query) => calls.again(reads, (sql) => readHeads(sql, query)),
-    scan: (scans) => calls.again(reads, (sql) => readScan(sql, scans)),
-    count: (scans, limit) => calls.again(reads, (sql) => readCount(sql, scans, limit)),
-    countByTime: (scans, buckets, limit) =>
-      calls.again(reads, (sql) => readCountByTime(sql, scans, buckets, limit)),
-    namespaces: (exclusiveAfter, limit) => calls.again(reads, (sql) => readNames(sql, exclusiveAfter, limit)),
-    prune: (exclusiveBeforeMs, limit) => calls.once(writes, (sql) => prune(sql, exclusiveBeforeMs, limit)),
-    tally: calls.again(reads, readTally),
+    storage: {
+      look: lookAt,
+      commit: (sql, commits) => commitAll(sql, commits, keyCheck),
+      insertNew,
+      due: readDue,
+      dueHeads: readHeads,
+      scan: readScan,
+      count: readCount,
+      countByTime: readCountByTime,
+      namespaces: readNames,
+      prune,
+      tally: readTally,
+    },
+    leases: {
+      owners: readOwners,
+      claim,
+      renew,
+      release,
+      announce,
+      members: readMembers,
+      retire,
+      retireSilent,
+      buryTheDead,
+    },
+    documents: {
+      write: writeDocument,
+      get: readDocument,
+      list: listDocuments,
+      changesAfter: readChanges,
+    },
+    clockMs: readClock,
   }
-}
-
-const documentsOf = ({ writes, reads }: ConnectionPools, calls: Calls): Documents["Service"] =>
-  storeDocuments({
-    write: (asked) => calls.once(writes, (sql) => writeDocument(sql, asked)),
-    get: (kind, id) => calls.again(reads, (sql) => readDocument(sql, kind, id)),
-    list: (range) => calls.again(reads, (sql) => listDocuments(sql, range)),
-    changesAfter: (kind, version, limit) =>
-      calls.again(reads, (sql) => readChanges(sql, kind, version, limit)),
-  })
-
-const leasesOver = ({ claims, renewals }: ConnectionPools, calls: Calls): ShardLeases["Service"] => {
-  // Runs before this process first announces itself, so that no node must wait until the lease of a killed process
-  // expires.
-  let hasBuried = false
-  const buryOnce = Effect.suspend(() =>
-    hasBuried ? Effect.succeed([]) : calls.once(renewals, buryTheDead),
-  ).pipe(
-    Effect.tap((nodes) => {
-      hasBuried = true
-      return Effect.forEach(nodes, (node) =>
-        Effect.logInfo(`${node} ran on this machine and has ended: its shards are free`),
-      )
-    }),
-  )
-  return {
-    owners: calls.again(renewals, readOwners),
-    claim: (expected, node) => calls.once(claims, (sql) => claim(sql, expected, node)),
-    renew: (held) => calls.once(renewals, (sql) => renew(sql, held)),
-    release: (shard, epoch) => calls.once(renewals, (sql) => release(sql, shard, epoch)),
-    announce: (member) =>
-      Effect.andThen(
-        buryOnce,
-        calls.once(renewals, (sql) => announce(sql, member)),
-      ),
-    members: calls.again(renewals, readMembers),
-    retire: (node) => calls.once(renewals, (sql) => retire(sql, node)),
-    retireSilent: (seen) => calls.once(renewals, (sql) => retireSilent(sql, seen)),
-  }
-}
-
-/** A request for a shard that does not exist is an error of the program, not of a caller. */
-const withShards = <A>(
-  shards: number,
-  named: ReadonlyArray<{ readonly shard: number }>,
-  run: Effect.Effect<A, StoreError>,
-): Effect.Effect<A, StoreError> => {
-  const unknown = named.find(({ shard }) => !(shard >= 0 && shard < shards))
-  return unknown === undefined
-    ? run
-    : Effect.fail(new StoreError({ message: `The store has no shard ${unknown.shard}.`, isFatal: false }))
 }

@@ -5,9 +5,17 @@ import { emptyTally, type Tally } from "../../domain/Decision.ts"
 import type { TimerHead } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead } from "../../ports/ShardStorage.ts"
 import type { DuePage, DueQuery } from "../../ports/TimerStore.ts"
-import { type HeadRow, headOf, type KeyRow, keyOfRow, type TimerRow, timerOf } from "./rows.ts"
-import { bucketGroups, countGroups, type ScannedRow, scanGroups, scannedHead, scanSql } from "./scans.ts"
-import { readerSql } from "./statements.ts"
+import { headOfSqlRow, type ScannedRow } from "../headOfSqlRow.ts"
+import {
+  type HeadRow,
+  headOf,
+  keyOfSqlRow,
+  type SqlKeyRow,
+  type SqlTimerRow,
+  timerOfSqlRow,
+} from "../sqlRows.ts"
+import { bucketGroups, countGroups, scanGroups, scanSql } from "./scans.ts"
+import { clockSql, readerSql } from "./statements.ts"
 
 interface Payload {
   readonly payload: Uint8Array | null
@@ -19,8 +27,12 @@ interface Cut {
 }
 
 export const readDue = async (sql: Bun.SQL, query: DueQuery): Promise<DuePage> => {
-  const rows: ReadonlyArray<KeyRow & TimerRow & Payload & Cut> = await duePage(sql, readerSql.due, query)
-  const timers = rows.map((row) => timerOf(keyOfRow(row), row, row.payload))
+  const rows: ReadonlyArray<SqlKeyRow & SqlTimerRow & Payload & Cut> = await duePage(
+    sql,
+    readerSql.due,
+    query,
+  )
+  const timers = rows.map((row) => timerOfSqlRow(keyOfSqlRow(row), row, row.payload))
   return { timers, isLast: rows.length < query.limit && rows.at(-1)?.reaches_limit !== true }
 }
 
@@ -37,7 +49,7 @@ export const readScan = async (
   if (only !== undefined && scans.length === 1) {
     const { text, values } = scanSql(only)
     const rows: ReadonlyArray<ScannedRow> = await sql.unsafe(text, [...values])
-    return [rows.map((row) => scannedHead(only, row))]
+    return [rows.map((row) => headOfSqlRow(only, row))]
   }
   const pages = scans.map((): Array<ScannedHead> => [])
   for (const group of scanGroups(scans)) {
@@ -45,7 +57,7 @@ export const readScan = async (
     for (const row of rows) {
       const index = group.scans[(row.lane ?? 0) - 1] ?? -1
       const scan = scans[index]
-      if (scan !== undefined) pages[index]?.push(scannedHead(scan, row))
+      if (scan !== undefined) pages[index]?.push(headOfSqlRow(scan, row))
     }
   }
   return pages
@@ -103,4 +115,9 @@ const duePage = (sql: Bun.SQL, pages: Pages, query: DueQuery) => {
   if (only !== undefined) return sql.unsafe(pages.only, [...values, only])
   if (except === undefined || except.length === 0) return sql.unsafe(pages.all, values)
   return sql.unsafe(pages.except, [...values, except])
+}
+
+export const readClock = async (sql: Bun.SQL): Promise<number> => {
+  const rows: ReadonlyArray<{ now_ms: number }> = await sql.unsafe(clockSql)
+  return rows[0]?.now_ms ?? Number.NaN
 }

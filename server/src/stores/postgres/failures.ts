@@ -3,6 +3,7 @@
 // cannot be trusted: corruption, or a missing schema.
 import { driverCodeOf, driverPrefix, stateOf } from "@punctual/postgres/errorCodes"
 import { isTlsCode } from "@punctual/postgres/postgresTls"
+import { TimedOut } from "../SessionPool.ts"
 
 /** Classes and codes of SQLSTATE, as prefixes. */
 const fatalStates = ["XX001", "XX002", "42P01", "42703", "42883", "3F000"]
@@ -13,16 +14,12 @@ const transientStates = ["08", "40", "53", "55P03", "57P", "25006"]
 /** The connection is unusable: the server is stopping, or has become a standby. */
 const brokenStates = ["08", "57P", "25006"]
 
-/** A call took too long. Its result is unknown. */
-export class TimedOut extends Error {}
-
 export const isFatal = (error: unknown): boolean => isAmong(fatalStates, error)
 
 export const isTransient = (error: unknown): boolean =>
   error instanceof TimedOut || isOfDriver(error) || isAmong(transientStates, error)
 
-export const isBroken = (error: unknown): boolean =>
-  error instanceof TimedOut || isOfDriver(error) || isAmong(brokenStates, error)
+export const isBroken = (error: unknown): boolean => isOfDriver(error) || isAmong(brokenStates, error)
 
 /** The error is caused by a value that its column cannot store. */
 export const isOfValue = (error: unknown): boolean => isAmong(["22"], error)

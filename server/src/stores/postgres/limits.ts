@@ -10,14 +10,6 @@ export const writeLimits = {
   shardsTogether: Number.MAX_SAFE_INTEGER,
 } as const
 
-/** Keys are indexed, and an index entry holds at most 2,700 bytes. */
-export const mostKeyBytes = 1_000
-
-export const defaultConnections = 8
-
-/** One each for writes, reads, claims and renewals. */
-export const fewestConnections = 4
-
 /** At the database: the limits for a statement, for the wait for a lock, and for an idle transaction. */
 export const statementTimeoutMs = 3_000
 export const lockTimeoutMs = 2_500
@@ -26,17 +18,8 @@ export const idleInTransactionTimeoutMs = 1_500
 /** At the database: the limit for a client that no longer reads its answer. */
 export const unreadAnswerTimeoutMs = 3_000
 
-/** In this process: the limit for a call, from the moment it has a connection. */
-export const callTimeoutMs = 4_000
+/** In this process. SessionPool.ts has the limits of calls. */
 export const connectTimeoutMs = 3_000
-
-/** In this process: the limit for the wait for a connection, and how many calls may wait for one. */
-export const waitTimeoutMs = 4_000
-export const mostWaiting = 1_000
-
-/** A read that failed because of its connection is repeated. A write never is: its caller repeats it. */
-export const readRetries = 2
-export const readRetryDelayMs = 100
 
 /** The limit for a page of an archive. Dead letters may be far apart among the other finished lives. */
 export const archiveTimeoutMs = 300_000

@@ -2,13 +2,14 @@
 import { type Known, nothingKnown } from "../../domain/Decision.ts"
 import type { FinishedLife, Timer } from "../../domain/Timer.ts"
 import type { Look } from "../../ports/ShardStorage.ts"
-import { type LifeRow, lifeColumns, lifeOf, type TimerRow, timerColumns, timerOf } from "./rows.ts"
-import { canBeKey, isFireId } from "./whyUnstorable.ts"
+import { lifeOfSqlRow, type SqlLifeRow, type SqlTimerRow, timerOfSqlRow } from "../sqlRows.ts"
+import { canBeKey, isFireId } from "../whyUnstorable.ts"
+import { lifeColumns, timerColumns } from "./rows.ts"
 
 interface FoundRow {
   readonly place: number
   readonly what: "pending" | "last" | "life"
-  readonly row: TimerRow & LifeRow
+  readonly row: SqlTimerRow & SqlLifeRow
   readonly payload: Uint8Array | null
 }
 
@@ -75,9 +76,9 @@ const lookAtSound = async (sql: Bun.SQL, looks: ReadonlyArray<Look>): Promise<Re
   for (const { place, what, row, payload } of rows) {
     const [look, known] = [looks[place - 1], found[place - 1]]
     if (look === undefined || known === undefined) continue
-    if (what === "pending") known.pending = timerOf(look.key, row, payload)
-    else if (what === "last") known.last = lifeOf(look.key, row, payload)
-    else known.lives.push(lifeOf(look.key, row, payload))
+    if (what === "pending") known.pending = timerOfSqlRow(look.key, row, payload)
+    else if (what === "last") known.last = lifeOfSqlRow(look.key, row, payload)
+    else known.lives.push(lifeOfSqlRow(look.key, row, payload))
   }
   return found
 }

@@ -1,9 +1,6 @@
 // Scans as statements. Each follows one index, so that a page can stop anywhere and continue later.
-import type { FinishedState } from "../../domain/Timer.ts"
-import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
-import { tagsOfHead } from "../addedValues.ts"
-import { rowDetails } from "../rowDetails.ts"
-import { type KeyRow, keyOfRow } from "./rows.ts"
+import type { Scan } from "../../ports/ShardStorage.ts"
+import type { ScannedRow } from "../headOfSqlRow.ts"
 
 type Value = string | number
 
@@ -13,24 +10,6 @@ type Bind = (value: Value, type: string) => string
 interface ScanText {
   readonly text: string
   readonly values: ReadonlyArray<Value>
-}
-
-export interface ScannedRow extends KeyRow {
-  readonly fire_id: string
-  readonly revision: number
-  readonly at_ms: number
-  readonly correlation_id: string
-  readonly tags: string | null
-  readonly state: "pending" | FinishedState
-  /** Only for finished lives. */
-  readonly entry: number
-  /** Only present if several scans share one statement. */
-  readonly lane?: number
-  /** These are only present if details were requested. */
-  readonly spec?: string
-  readonly last_attempt?: string | null
-  readonly reason?: string | null
-  readonly lateness_ms?: number | null
 }
 
 interface Walk {
@@ -187,30 +166,6 @@ const selectSql = (columns: string, scan: Scan, bind: Bind): string => {
   return `SELECT ${columns} FROM ${fromOf(scan, walk)} WHERE ${conditions.join(" AND ")}
     ORDER BY ${orderSql(walk, scan)} LIMIT ${bind(scan.limit, "integer")}`
 }
-
-export const scannedHead = ({ order, word = "", withDetails }: Scan, row: ScannedRow): ScannedHead => {
-  const places: { readonly [order in Scan["order"]]: SortKey } = {
-    due: [row.at_ms, row.fire_id],
-    pendingId: [row.timer_id],
-    end: [row.at_ms, row.entry],
-    finishedId: [row.timer_id, row.revision],
-    word: [word, row.at_ms, row.fire_id],
-  }
-  return {
-    ...keyOfRow(row),
-    place: places[order],
-    state: row.state,
-    fireId: row.fire_id,
-    revision: row.revision,
-    atMs: row.at_ms,
-    correlationId: row.correlation_id,
-    ...tagsOfHead(row.tags),
-    ...(withDetails ? { details: detailsOf(row) } : {}),
-  }
-}
-
-const detailsOf = ({ spec = "", last_attempt = null, reason = null, lateness_ms = null }: ScannedRow) =>
-  rowDetails(spec, last_attempt, reason, lateness_ms)
 
 const orderSql = ({ place }: Walk, scan: Scan): string =>
   place.map(([column]) => `${column} ${directionOf(scan)}`).join(", ")

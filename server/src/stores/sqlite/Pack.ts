@@ -54,12 +54,18 @@ export class PackWriter {
 export class PackReader {
   readonly #fields: ReadonlyArray<unknown>
   readonly #bytes: Uint8Array
+  readonly #readsViews: boolean
   #field = 0
   #byte = 0
 
-  constructor(pack: Pack) {
+  /**
+   * By default bytes are copied, because a view would keep the whole pack alive as long as one of its timers waits.
+   * `readsViews`: the reader keeps none of them, so a large pack needs its memory only once.
+   */
+  constructor(pack: Pack, { readsViews = false }: { readonly readsViews?: boolean } = {}) {
     this.#fields = JSON.parse(pack.fields)
     this.#bytes = pack.bytes
+    this.#readsViews = readsViews
   }
 
   get isAtEnd(): boolean {
@@ -96,12 +102,12 @@ export class PackReader {
     return (this.#next() as Value | null) ?? undefined
   }
 
-  /** Returns a copy, because a view would keep the whole pack alive as long as one of its timers waits. */
   bytes(): Uint8Array | undefined {
     const byteLength = this.#next() as number | null
     if (byteLength === null) return undefined
     this.#byte += byteLength
-    return this.#bytes.slice(this.#byte - byteLength, this.#byte)
+    const start = this.#byte - byteLength
+    return this.#readsViews ? this.#bytes.subarray(start, this.#byte) : this.#bytes.slice(start, this.#byte)
   }
 
   #next(): unknown {

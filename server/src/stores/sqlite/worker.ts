@@ -59,6 +59,8 @@ const saveLog = (displaced: DisplacedFiles, checkpoints: Checkpoints): Error => 
   }
 }
 
+const largePackBytes = 1 << 20
+
 const serveWriter = (): Served => {
   const { database, lock } = openForWriting(options)
   const writer = new Writer(database, new Lookup(database))
@@ -69,6 +71,8 @@ const serveWriter = (): Served => {
   const calls: WriterCalls = {
     write: (pack) => {
       const { answers, asExpected } = writer.write(unpackBatches(pack))
+      // The thread has few objects of its own, so the runtime would find the memory of large packs late.
+      if (pack.bytes.byteLength > largePackBytes) Bun.gc(false)
       return packAnswers(answers, asExpected)
     },
     insertIfAbsent: (pack) => {

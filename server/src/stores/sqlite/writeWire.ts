@@ -31,8 +31,9 @@ export const packBatches = (batches: ReadonlyArray<ShardBatch>): Pack => {
   return out.finish()
 }
 
+/** The payloads are views of the pack: the writer stores them at once and keeps none. */
 export const unpackBatches = (pack: Pack): ReadonlyArray<ShardBatch> => {
-  const input = new PackReader(pack)
+  const input = new PackReader(pack, { readsViews: true })
   const batches: Array<ShardBatch> = []
   while (!input.isAtEnd) {
     const shard = input.number()

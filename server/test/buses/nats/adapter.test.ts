@@ -10,7 +10,16 @@ const addressOf = (url: string): NatsAddress => {
 }
 
 test("a URL that demands TLS makes the client use TLS and check the server by the operator's authority", () => {
-  const terms = { replicas: 3, isSynced: true, stream: "svc", prefix: "svc", subjects: "shared" } as const
+  const terms = {
+    replicas: 3,
+    isSynced: true,
+    stream: "svc",
+    prefix: "svc",
+    subjects: "shared",
+    queues: 8,
+    topic: "service.events",
+    partitions: 12,
+  } as const
   expect(natsSettings(addressOf("nats://h"), terms)).not.toHaveProperty("tls")
   expect(natsSettings(addressOf("tls://h"), terms)).toMatchObject({ tls: {}, replicas: 3, isSynced: true })
   expect(natsSettings(addressOf("tls://ann:pw@h"), { ...terms, caFile: "/ca.pem" })).toMatchObject({

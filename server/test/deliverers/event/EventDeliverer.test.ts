@@ -38,7 +38,13 @@ const busThat = (publishing: Effect.Effect<void, PublishError>) => {
       )
     },
     subscribe: () => Effect.void,
-    abilities: { delays: true, dropsRepeats: true, listsUndeliverable: true },
+    abilities: {
+      delays: true,
+      dropsRepeats: true,
+      retriesInOrder: false,
+      countsUnanswered: true,
+      listsUndeliverable: true,
+    },
     sample: () => Effect.never,
     whyWaiting: () => undefined,
   } as const

@@ -55,6 +55,34 @@ describe("an exchange", () => {
     }
   })
 
+  test("interprets at most one answer with a large payload in a turn of the thread", async () => {
+    const waiting: Array<Socket> = []
+    const said = JSON.stringify({ ok: true, nextDelay: "5s", payload: "x".repeat(60_000) })
+    const attempts = 12
+    await using peer = await rawPeer((socket) => {
+      waiting.push(socket)
+      // All answers leave together.
+      if (waiting.length === attempts) for (const each of waiting) each.write(answerText(200, json, said))
+    })
+    let turn = 0
+    let isOver = false
+    const count = () => {
+      turn++
+      if (!isOver) setImmediate(count)
+    }
+    count()
+    const deliverer = makeWebhookDeliverer({ egress: openEgress })
+    const turns = await Promise.all(
+      Array.from({ length: attempts }, async () => {
+        const delivery = await Effect.runPromise(deliverer.deliver(fireTo(peer.url)))
+        expect(delivery.kind).toBe("rearm")
+        return turn
+      }),
+    )
+    isOver = true
+    expect(new Set(turns).size).toBe(attempts)
+  })
+
   test("does not read a body that is not JSON", async () => {
     for (const type of ["text/plain", "application/jsonlines", "text/json"]) {
       await using peer = await rawPeer((socket) =>
@@ -119,7 +147,8 @@ describe("an exchange", () => {
     ]
     let turn = 0
     await using peer = await rawPeer((socket) => socket.write(answers[turn++ % answers.length] ?? ""))
-    for (let n = 0; n < 9; n++) await deliver(fireTo(peer.url))
+    const deliverer = makeWebhookDeliverer({ egress: openEgress })
+    for (let n = 0; n < 9; n++) await Effect.runPromise(deliverer.deliver(fireTo(peer.url)))
     expect(peer.requests.length).toBe(9)
     expect(peer.connections()).toBe(1)
   })

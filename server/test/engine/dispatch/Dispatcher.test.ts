@@ -315,6 +315,43 @@ describe("turns", () => {
     expect(rig.later.length).toBe(1)
   })
 
+  test("of new namespaces start slower if the thread is late, and those of known ones do not", () => {
+    const limits = { inFlight: 200, inFlightPerNamespace: 100, inFlightPerHost: 100, unsettled: 400 }
+    const rig = new DispatcherRig(limits, undefined, true)
+    rig.submit("known", "h", 1)
+    first(rig).end(delivered)
+    rig.nowMs += 10
+    for (let late = 0; late < 4; late++) {
+      rig.newcomers?.noteDelay(10)
+      rig.nowMs += 10
+    }
+    for (let name = 0; name < 10; name++) rig.submit(`new-${name}`, "h", 1)
+    rig.submit("known", "h", 30)
+    const count = (prefix: string) =>
+      [...rig.running].filter(({ namespace }) => namespace.startsWith(prefix)).length
+    expect([count("new"), count("known")]).toEqual([2, 30])
+    const [again] = rig.later.splice(0)
+    expect(again?.[0]).toBe(10)
+    rig.nowMs += 10
+    again?.[1]()
+    expect(count("new")).toBe(4)
+  })
+
+  test("with large payloads wait for their pace, and those of other namespaces start", () => {
+    const limits = { inFlight: 200, inFlightPerNamespace: 100, inFlightPerHost: 100, unsettled: 400 }
+    const rig = new DispatcherRig(limits)
+    rig.payload = new Uint8Array(60_000)
+    rig.submit("large", "h", 30)
+    expect(rig.inFlightOf("large")).toBe(5)
+    rig.payload = undefined
+    rig.submit("small", "h", 30)
+    expect(rig.inFlightOf("small")).toBe(30)
+    expect(rig.later.map(([delayMs]) => delayMs)).toEqual([10])
+    rig.nowMs += 10
+    rig.later.shift()?.[1]()
+    expect(rig.inFlightOf("large")).toBe(9)
+  })
+
   test("that find no slot are bounded too: one call does not park the timers of all namespaces", () => {
     const limits = { inFlight: 10, slow: 1, inFlightPerNamespace: 10, inFlightPerHost: 10 }
     const rig = new DispatcherRig({ ...limits, unsettled: 2_000 }, 5_000)

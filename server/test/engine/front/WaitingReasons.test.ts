@@ -311,6 +311,37 @@ describe("bounds in flight", () => {
       }),
   )
 
+  engineTest("of large payloads in a second", {}, (engine) =>
+    Effect.gen(function* () {
+      engine.hang()
+      for (let index = 0; index < 7; index++)
+        yield* engine.create({ timerId: `t-${index}`, inMs: 1_000, payload: new Uint8Array(60_000) })
+      yield* engine.advance(1_000)
+      expect(yield* listed(engine)).toEqual([...Array(5).fill("inFlight"), "congested", "congested"])
+      const detail =
+        "All deliveries of this node together send at most 24 MiB of payloads above 8 KiB in a second, so that they do not delay others."
+      expect(yield* waitingOf(engine, "t-6")).toEqual({ reason: "congested", sinceMs: 1_000, detail })
+      yield* engine.advance(10)
+      expect(yield* waitingOf(engine, "t-6")).toBeUndefined()
+    }),
+  )
+
+  engineTest("of new namespaces in some milliseconds", {}, (engine) =>
+    Effect.gen(function* () {
+      engine.hang()
+      for (let index = 0; index < 110; index++)
+        yield* engine.create({ namespace: `a-${index}`, inMs: 60_000 })
+      yield* engine.create({ timerId: "t", inMs: 60_000 })
+      yield* engine.advance(60_000)
+      expect(yield* waitingOf(engine, "t")).toMatchObject({
+        ...{ reason: "congested", sinceMs: 60_000 },
+        detail: expect.stringContaining("has had no delivery since this node started"),
+      })
+      yield* engine.advance(100)
+      expect(yield* waitingOf(engine, "t")).toBeUndefined()
+    }),
+  )
+
   engineTest("of the whole node", { dispatch: { inFlight: 2 } }, (engine) =>
     Effect.gen(function* () {
       engine.hang()

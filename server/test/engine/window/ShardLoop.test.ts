@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test"
 import { Effect } from "effect"
 import fc from "fast-check"
+import { Alarm, type AlarmService } from "../../../src/ports/Alarm.ts"
 import { applyTo } from "../../../testkit/applyTo.ts"
 import {
   delivered,
@@ -13,6 +14,36 @@ import {
 } from "../../../testkit/EngineHarness.ts"
 import { runsOf, timeLimitMsOf } from "../../../testkit/effort.ts"
 import { putOf, sampleSpec, sampleTimer } from "../../../testkit/timers.ts"
+
+describe("a thread that is late", () => {
+  const startedOfCrowd = async (lateMs: number): Promise<number> => {
+    const alarm: AlarmService = {
+      sleepUntil: (instantMs, nowMs) => Effect.sleep(Math.max(1, instantMs - nowMs) + lateMs),
+    }
+    let started = 0
+    await runVirtually({ isEmpty: true }, (engine) =>
+      Effect.gen(function* () {
+        const { scheduler } = yield* Effect.provideService(engine.startNode("node-1"), Alarm, alarm)
+        const at = (offsetMs: number) => engine.now() + offsetMs
+        const usual = Array.from({ length: 60 }, (_, index) =>
+          engine.command({ namespace: "usual", executeAt: at(1_000 + 5 * index) }),
+        )
+        const crowd = Array.from({ length: 60 }, (_, index) =>
+          engine.command({ namespace: `crowd-${index}`, executeAt: at(1_300) }),
+        )
+        yield* scheduler.createMany([...usual, ...crowd])
+        yield* engine.advance(1_330)
+        started = engine.fires.filter(({ namespace }) => namespace.startsWith("crowd")).length
+      }),
+    )
+    return started
+  }
+
+  test("starts timers of new namespaces more slowly", async () => {
+    expect(await startedOfCrowd(0)).toBe(60)
+    expect(await startedOfCrowd(10)).toBeWithin(1, 10)
+  })
+})
 
 describe("the sweep", () => {
   engineTest(

@@ -1,0 +1,285 @@
+// The laws of the bus when the broker, the network or the handler fails.
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test"
+import { eventually } from "@punctual/server/testkit/eventually"
+import { Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Bus, MessageFailed } from "../../src/Bus.ts"
+import type { KafkaOptions } from "../../src/kafka/KafkaBus.ts"
+import { groups, Listener, sampleMessage } from "../../testkit/BusFixture.ts"
+import { faultIntake, killedTwice, manyKeys, publishUntilTaken, until } from "../../testkit/busFaults.ts"
+import { KafkaRig } from "../../testkit/KafkaRig.ts"
+import { describeKafka } from "../../testkit/KafkaServer.ts"
+import { keptLogs } from "../../testkit/keptLogs.ts"
+
+describeKafka("when things fail", () => {
+  let rig: KafkaRig
+  beforeAll(async () => {
+    rig = await KafkaRig.start()
+  })
+  beforeEach(() => rig.renew())
+  afterAll(() => rig[Symbol.asyncDispose]())
+
+  const withBus = (
+    body: (bus: Bus["Service"]) => Effect.Effect<void, unknown, Scope.Scope>,
+    overrides: Partial<KafkaOptions> = {},
+    logs: Layer.Layer<never> = Logger.layer([]),
+  ): Promise<void> =>
+    Effect.runPromise(
+      Effect.flatMap(Bus, body).pipe(
+        Effect.scoped,
+        Effect.provide(rig.bus({ intake: faultIntake, ...overrides })),
+        Effect.provide(logs),
+      ),
+    )
+
+  const nothingIsLeft = (bus: Bus["Service"]) =>
+    Effect.promise(() =>
+      eventually("the broker has nothing left", async () => {
+        const { lag, isConnected } = await Effect.runPromise(bus.sample(groups[0]))
+        return isConnected && lag === 0 ? true : undefined
+      }),
+    )
+
+  test("a broker that is killed twice loses nothing that it took, and each key keeps its order", async () => {
+    const logs = keptLogs()
+    await withBus((bus) => killedTwice(bus, rig.server, nothingIsLeft(bus), "waits"), {}, logs.layer)
+    // The second kill may come before the log says that the first one is over.
+    expect(logs.lines.filter((line) => line.includes("is lost"))).not.toEqual([])
+    expect(logs.lines.filter((line) => line.includes("again"))).not.toEqual([])
+  })
+
+  test("a publish fails in bounded time while the broker is away, and goes through when it is back", () =>
+    withBus(
+      (bus) =>
+        Effect.gen(function* () {
+          yield* Effect.promise(() => rig.server.kill9())
+          const message = sampleMessage()
+          const failure = yield* Effect.flip(bus.publish([message]))
+          expect(failure.isPermanent).toBe(false)
+          expect((yield* bus.sample(groups[0])).isConnected).toBe(false)
+          yield* Effect.promise(() => rig.server.restart())
+          yield* publishUntilTaken(bus, [message], () => {})
+        }),
+      { publishTimeoutMs: 300 },
+    ))
+
+  test("a publish whose answer is lost is sent again by itself, and stored once", async () => {
+    await using proxy = await rig.server.proxy()
+    await withBus(
+      (bus) =>
+        Effect.gen(function* () {
+          const listener = new Listener()
+          yield* bus.publish([sampleMessage()])
+          proxy.blackholeFromServer()
+          const message = sampleMessage()
+          const publishing = yield* Effect.forkScoped(bus.publish([message]), { startImmediately: true })
+          yield* until("the answer is lost", () => proxy.droppedBytes > 0)
+          proxy.heal()
+          proxy.cut()
+          proxy.heal()
+          yield* until("the publish ends", () => publishing.pollUnsafe() !== undefined)
+          expect(publishing.pollUnsafe()).toEqual(Exit.succeed([{ isDuplicate: false }]))
+          yield* bus.subscribe(listener.subscription)
+          yield* until("both are handled", () => listener.asked.length >= 2)
+          yield* nothingIsLeft(bus)
+          expect(listener.asked.length).toBe(2)
+        }),
+      { servers: [proxy.address], partitions: 1 },
+    )
+  })
+
+  test("a message whose commit is lost comes again", async () => {
+    await using proxy = await rig.server.proxy()
+    await withBus(
+      (bus) =>
+        Effect.gen(function* () {
+          const listener = new Listener(() =>
+            Effect.sync(() => {
+              if (listener.asked.length === 1) proxy.cut()
+            }),
+          )
+          const scope = yield* Scope.make()
+          yield* bus.subscribe(listener.subscription).pipe(Scope.provide(scope))
+          yield* bus.publish([sampleMessage()])
+          yield* until("it is handled", () => listener.asked.length === 1)
+          // The member ends without a commit.
+          yield* Scope.close(scope, Exit.void)
+          proxy.heal()
+          yield* bus.subscribe(listener.subscription)
+          yield* until("it is handled again", () => listener.asked.length === 2)
+          yield* nothingIsLeft(bus)
+        }),
+      { servers: [proxy.address] },
+    )
+  })
+
+  test("a message that the broker cannot accept is refused for good, and nothing of its call is sent", () =>
+    withBus((bus) =>
+      Effect.gen(function* () {
+        const large = sampleMessage({ payloadJson: JSON.stringify("x".repeat(1_100_000)) })
+        const refusal = yield* Effect.flip(bus.publish([sampleMessage(), large]))
+        expect(refusal.isPermanent).toBe(true)
+        expect(refusal.message).toContain("max.message.bytes 1048588")
+        const listener = new Listener()
+        yield* bus.subscribe(listener.subscription)
+        yield* bus.publish([sampleMessage()])
+        yield* until("one is handled", () => listener.asked.length > 0)
+        yield* nothingIsLeft(bus)
+        expect(listener.asked.length).toBe(1)
+      }),
+    ))
+
+  test("50 tenants with 100 keys each: commands of a key are handled in order, one at a time", () =>
+    withBus((bus) => Effect.andThen(manyKeys(bus), nothingIsLeft(bus))))
+
+  test("messages come at the pace of the handlers, and no more than are held", () =>
+    withBus(
+      (bus) =>
+        Effect.gen(function* () {
+          const listener = new Listener(() => Effect.never)
+          yield* bus.publish(
+            Array.from({ length: 50 }, (_, index) => sampleMessage({ key: `call-${index}` })),
+          )
+          yield* bus.subscribe(listener.subscription)
+          yield* until("the handlers are busy", () => listener.asked.length === 4)
+          yield* until("all the room is taken", () => listener.events("received") === 8)
+          yield* Effect.sleep(0)
+          expect(listener.events("received")).toBe(8)
+        }),
+      { intake: { ...faultIntake, ackWaitMs: 20_000, heldAtMost: 8, handlersAtMost: 4, closeWithinMs: 0 } },
+    ))
+
+  test("a start waits for a broker that comes up late", async () => {
+    await rig.server.kill9()
+    const restarted = rig.server.restart()
+    const building = Effect.runPromise(
+      Effect.scoped(Layer.build(rig.bus({ onRefused: () => {} }))).pipe(
+        Effect.asVoid,
+        Effect.provide(Logger.layer([])),
+      ),
+    )
+    await Promise.all([building, restarted])
+  })
+
+  describeRetries()
+
+  function describeRetries(): void {
+    const retryDelaysMs = [500, 500, 500, 500]
+    const failing = Effect.fail(new MessageFailed({ message: "not yet" }))
+
+    test("a retry and the messages behind it survive a restart of the member, in order", () =>
+      withBus(
+        (bus) =>
+          Effect.gen(function* () {
+            const messages = Array.from({ length: 4 }, () => sampleMessage())
+            const [poison] = messages
+            const failingListener = new Listener(() => failing)
+            const first = yield* Scope.make()
+            yield* bus.subscribe(failingListener.subscription).pipe(Scope.provide(first))
+            yield* bus.publish(messages.slice(0, 2))
+            yield* until("the first has failed", () => failingListener.asked.length === 1)
+            yield* Scope.close(first, Exit.void)
+            yield* bus.publish(messages.slice(2))
+            const next = new Listener()
+            yield* bus.subscribe(next.subscription)
+            yield* until("all are handled", () => next.asked.length >= messages.length)
+            yield* nothingIsLeft(bus)
+            expect(next.askedIds).toEqual(messages.map(({ id }): string => id))
+            expect(next.asked[0]).toMatchObject({ delivery: 2, envelope: { id: poison?.id } })
+            expect(next.deliveries).toEqual([2, 1, 1, 1])
+            const waitedMs = (next.asked[0]?.atMs ?? 0) - (failingListener.asked[0]?.atMs ?? 0)
+            expect(waitedMs).toBeGreaterThanOrEqual(490)
+          }),
+        { intake: { ...faultIntake, ackWaitMs: 10_000, retryDelaysMs } },
+      ))
+
+    test("members that come and go while messages fail lose nothing, and each key keeps its order", () =>
+      withBus(
+        (bus) =>
+          Effect.gen(function* () {
+            const [keys, perKey] = [40, 25]
+            const done = new Map<string, Array<number>>()
+            const running = new Set<string>()
+            const wrong: Array<string> = []
+            let calls = 0
+            const member = () =>
+              new Listener(({ envelope, delivery }) =>
+                Effect.gen(function* () {
+                  const { aggregateId, payload } = envelope
+                  const { index } = payload as { readonly index: number }
+                  if (running.has(aggregateId)) wrong.push(`${aggregateId} runs twice`)
+                  running.add(aggregateId)
+                  yield* Effect.yieldNow
+                  running.delete(aggregateId)
+                  calls++
+                  // Every seventh message fails once.
+                  if (delivery === 1 && index % 7 === 3) return yield* failing
+                  const seen = done.get(aggregateId) ?? []
+                  if (seen.includes(index)) return
+                  if ((seen.at(-1) ?? -1) !== index - 1) wrong.push(`${aggregateId}: ${index} after ${seen}`)
+                  done.set(aggregateId, [...seen, index])
+                }),
+              )
+            yield* bus.subscribe(member().subscription)
+            const publishing = yield* Effect.forEach(
+              Array.from({ length: perKey }, (_, index) => index),
+              (index) =>
+                bus.publish(
+                  Array.from({ length: keys }, (_, key) =>
+                    sampleMessage({ key: `call-${key}`, payloadJson: JSON.stringify({ index }) }),
+                  ),
+                ),
+              { discard: true },
+            ).pipe(Effect.forkScoped)
+            for (let round = 0; round < 2; round++) {
+              const scope = yield* Scope.make()
+              yield* bus.subscribe(member().subscription).pipe(Scope.provide(scope))
+              const before = calls
+              yield* until("both work, or all is done", () => calls > before + 50 || calls >= keys * perKey)
+              yield* Scope.close(scope, Exit.void)
+            }
+            yield* until("all is published", () => publishing.pollUnsafe() !== undefined)
+            yield* until(
+              "all is handled",
+              () => done.size === keys && [...done.values()].every((seen) => seen.length === perKey),
+            )
+            yield* nothingIsLeft(bus)
+            expect(wrong).toEqual([])
+          }),
+        { intake: { ...faultIntake, ackWaitMs: 10_000, retryDelaysMs: [100, 100, 100, 100] } },
+      ))
+
+    test(
+      "a retry survives a kill of the broker, and blocks no other key",
+      () =>
+        withBus(
+          (bus) =>
+            Effect.gen(function* () {
+              const [stuck, follower, other] = [
+                sampleMessage(),
+                sampleMessage(),
+                sampleMessage({ key: "call-2" }),
+              ]
+              const listener = new Listener(({ envelope, delivery }) =>
+                envelope.id === stuck.id && delivery < 3 ? failing : Effect.void,
+              )
+              yield* bus.subscribe(listener.subscription)
+              yield* bus.publish([stuck, follower, other])
+              yield* until(
+                "the first has failed, and the other key is done",
+                () => listener.askedIds.includes(other.id) && listener.askedIds.includes(stuck.id),
+              )
+              yield* Effect.promise(() => rig.server.kill9())
+              yield* Effect.promise(() => rig.server.restart())
+              // If the kill hits the retry itself, the member first waits for its session and for the time of an answer.
+              yield* until("all are handled", () => listener.askedIds.includes(follower.id), 120_000)
+              yield* nothingIsLeft(bus)
+              const ofKey = listener.askedIds.filter((id) => id !== other.id)
+              expect(ofKey.at(-1)).toBe(follower.id)
+              expect(ofKey.filter((id) => id === stuck.id).length).toBeGreaterThanOrEqual(3)
+            }),
+          { intake: { ...faultIntake, ackWaitMs: 20_000, retryDelaysMs } },
+        ),
+      180_000,
+    )
+  }
+})

@@ -1,0 +1,40 @@
+// The part of the Kafka client that Punctual uses: its connections and the messages of the wire protocol, one version of
+// each, the oldest that the client has, so that many brokers understand it. Code that needs the client imports this file
+// by its path. So every tool resolves the packages from this folder, where `npm ci` puts them when a Kafka URL is first
+// configured.
+// For clients that know nothing of the bus, in tests and benchmarks.
+export {
+  type API,
+  AuthenticationError,
+  Connection,
+  type ConnectionOptions,
+  Consumer,
+  createPartitionsV2,
+  createTopicsV7,
+  deleteRecordsV2,
+  describeConfigsV4,
+  fetchV12,
+  findCoordinatorV4,
+  heartbeatV4,
+  initProducerIdV3,
+  joinGroupV6,
+  leaveGroupV4,
+  listOffsetsV6,
+  type MessageRecord,
+  metadataV9,
+  murmur2,
+  NumericMap,
+  offsetCommitV8,
+  offsetFetchV8,
+  Producer,
+  produceV9,
+  protocolErrors,
+  protocolErrorsCodesById,
+  type RecordsBatch,
+  ResponseError,
+  stringDeserializers,
+  stringSerializers,
+  syncGroupV4,
+  TimeoutError,
+  UserError,
+} from "@platformatic/kafka"

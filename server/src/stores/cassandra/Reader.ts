@@ -1,0 +1,130 @@
+// The reads of due timers, and the small reads of the port. Rows of the due order are an index: the row of the key
+// decides whether a timer is pending at that place.
+import type { Tally } from "../../domain/Decision.ts"
+import { addTallies, emptyTally } from "../../domain/Decision.ts"
+import type { Timer, TimerHead } from "../../domain/Timer.ts"
+import { duePageBytes } from "../../ports/duePageBytes.ts"
+import type { DuePage, DueQuery } from "../../ports/TimerStore.ts"
+import { textOfSpec } from "../SpecText.ts"
+import type { Fences } from "./Fences.ts"
+import { type Keys, slices } from "./Keys.ts"
+import { dueOfPlace, endOfPlaces, keyAt, kinds, placeOf } from "./places.ts"
+import { bytesIn, textIn } from "./rows.ts"
+import type { BatchSession, Row } from "./Session.ts"
+import { allShards, type IndexRow, refsOf, ShardWalk } from "./scans.ts"
+
+export interface StoreParts {
+  readonly session: BatchSession
+  readonly keys: Keys
+  readonly fences: Fences
+}
+
+/** How many bodies are read before the bytes of the page are counted. */
+const bodiesAtOnce = 100
+
+export const readDue = async (parts: StoreParts, query: DueQuery): Promise<DuePage> => {
+  const timers: Array<Timer> = []
+  let bytes = 0
+  const walk = await dueWalk(parts, query)
+  for (;;) {
+    const wanted = query.limit - timers.length
+    const rows = await walk.take(wanted)
+    const found = await refsOf(parts.keys, kinds.key, rows)
+    const reads = rows.flatMap(({ place }, index) => {
+      const row = found[index]
+      return row !== undefined && isAt(row, place) ? [{ key: keyAt(bytesIn(row, "place")), row }] : []
+    })
+    for (const slice of slices(reads, bodiesAtOnce)) {
+      for (const timer of await parts.keys.timersOf(slice, true)) {
+        if (timer === undefined) continue
+        if (bytes >= duePageBytes) return { timers, isLast: false }
+        timers.push(timer)
+        bytes += textOfSpec(timer.spec).length + (timer.payload?.byteLength ?? 0)
+      }
+    }
+    if (rows.length < wanted) return { timers, isLast: true }
+    if (timers.length >= query.limit) return { timers, isLast: false }
+  }
+}
+
+const isAt = (row: Row, place: Buffer): boolean =>
+  textIn(row, "state")?.startsWith(dueOfPlace(place).fireId) === true
+
+export const readHeads = async (parts: StoreParts, query: DueQuery): Promise<ReadonlyArray<TimerHead>> => {
+  const walk = await dueWalk(parts, query)
+  const rows = await walk.take(query.limit)
+  return rows.map(({ place, row }) => ({ ...keyAt(bytesIn(row, "ref")), ...dueOfPlace(place) }))
+}
+
+/** Reads from `low` or from the cursor, whichever is later. The first row that it finds may raise `low`. */
+const dueWalk = async ({ session, fences }: StoreParts, query: DueQuery) => {
+  const { shard, exclusiveAfter, inclusiveUntilMs, only, except = [] } = query
+  const bound = await fences.bound(shard)
+  const prefix = only === undefined ? [] : [only]
+  const after = endOfPlaces(placeOf(...prefix, exclusiveAfter.fireAt, { uuid: exclusiveAfter.fireId }))
+  const low = placeOf(...prefix, bound.low)
+  const startsAtLow = Buffer.compare(low, after) > 0
+  const read = startsAtLow && only === undefined ? bound.reading() : undefined
+  const until = Math.min(inclusiveUntilMs, Number.MAX_SAFE_INTEGER - 1)
+  const walk = new ShardWalk(session, [shard], {
+    kind: only === undefined ? kinds.due : kinds.dueOf,
+    inclusiveFrom: startsAtLow ? low : after,
+    exclusiveUntil: placeOf(...prefix, until + 1),
+    isDescending: false,
+  })
+  const excepted = new Set(except)
+  const isWanted = ({ row }: IndexRow) => !excepted.has(keyAt(bytesIn(row, "ref")).namespace)
+  let isFirst = true
+  const take = async (limit: number): Promise<ReadonlyArray<IndexRow>> => {
+    const taken: Array<IndexRow> = []
+    for (;;) {
+      const wanted = limit - taken.length
+      const rows = await walk.take(wanted)
+      if (isFirst) read?.(rows[0] === undefined ? until + 1 : dueOfPlace(rows[0].place).fireAt)
+      isFirst = false
+      taken.push(...(excepted.size === 0 ? rows : rows.filter(isWanted)))
+      if (rows.length < wanted || taken.length >= limit) return taken
+    }
+  }
+  return { take }
+}
+
+export const readTally = async ({ fences, keys }: StoreParts): Promise<Tally> =>
+  (await fences.all(allShards(keys.shards))).reduce((sum, { tally }) => addTallies(sum, tally), emptyTally)
+
+/** How many names are checked at once. */
+const namesAtOnce = 32
+
+/** Names are noted when they are first used. A name counts as long as a key of it is there. */
+export const readNames = async (
+  { session, keys }: StoreParts,
+  exclusiveAfter: string,
+  limit: number,
+): Promise<ReadonlyArray<string>> => {
+  const found: Array<string> = []
+  let after = exclusiveAfter
+  while (found.length < limit) {
+    const rows = await session.rows("SELECT name FROM namespaces WHERE store = ? AND name > ? LIMIT ?", [
+      session.store,
+      after,
+      namesAtOnce,
+    ])
+    const names = rows.flatMap((row) => textIn(row, "name") ?? [])
+    const used = await Promise.all(
+      names.map((name) => name.startsWith("_") || isUsed(session, keys.shards, name)),
+    )
+    found.push(...names.filter((name, index) => used[index] && !name.startsWith("_")))
+    after = names.at(-1) ?? after
+    if (names.length < namesAtOnce) break
+  }
+  return found.slice(0, limit)
+}
+
+const isUsed = async (session: BatchSession, shards: number, name: string): Promise<boolean> => {
+  const prefix = placeOf(name)
+  const rows = await session.rows(
+    `SELECT shard FROM shards WHERE store = ? AND shard IN ? AND kind = ${kinds.key} AND place >= ? AND place < ? LIMIT 1`,
+    [session.store, allShards(shards), prefix, endOfPlaces(prefix)],
+  )
+  return rows.length > 0
+}

@@ -1,0 +1,164 @@
+// Another service on Kafka, as its authors would write it: a client, JSON, and the words of the bus contract. It shares no
+// code with the product, so it sees exactly what is on the wire.
+import { randomUUID } from "node:crypto"
+import { Consumer, Producer, stringDeserializers, stringSerializers } from "../../drivers/kafka/kafka.ts"
+import { eventually } from "./eventually.ts"
+import type { Cancelling, Heard, Scheduling } from "./PlainBusClient.ts"
+
+export interface KafkaPlaces {
+  readonly commands: string
+  readonly events: string
+}
+
+export class PlainKafkaClient implements AsyncDisposable {
+  /** Every DueTimeReached, in the order in which the broker delivered them. */
+  readonly reached: Array<Heard> = []
+  readonly #address: string
+  readonly #places: KafkaPlaces
+  readonly #group = `listener-${randomUUID()}`
+  #producer: ReturnType<typeof newProducer> | undefined
+  #consumer: ReturnType<typeof newConsumer> | undefined
+  #isClosing = false
+
+  constructor(address: string, places: KafkaPlaces) {
+    this.#address = address
+    this.#places = places
+  }
+
+  /** Receives every event from the first one on, also after the broker was away. The topic must exist. */
+  async listen(): Promise<void> {
+    const consumer = newConsumer(this.#address, this.#group)
+    this.#consumer = consumer
+    const stream = await consumer.consume({
+      autocommit: 100,
+      topics: [this.#places.events],
+      mode: "committed",
+      fallbackMode: "earliest",
+      sessionTimeout: 10_000,
+      heartbeatInterval: 500,
+    })
+    stream.on("data", (message) => this.#note(message))
+    stream.on("error", () => void this.#listenAgain(consumer))
+  }
+
+  async #listenAgain(failed: ReturnType<typeof newConsumer>): Promise<void> {
+    if (this.#isClosing || this.#consumer !== failed) return
+    await ended(failed)
+    await eventually("the listener is back", () =>
+      this.#isClosing
+        ? true
+        : this.listen().then(
+            () => true,
+            () => undefined,
+          ),
+    )
+  }
+
+  #note({ topic, key, value, headers, timestamp }: PlainMessage): void {
+    const envelope = parsed(value)
+    if (envelope?.type !== "DueTimeReached") return
+    if (this.reached.some((one) => one.storedAtMs === Number(timestamp) && one.envelope.id === envelope.id)) {
+      // The listener itself reads again after a failure.
+      return
+    }
+    const texts = Object.fromEntries([...headers].map(([name, text]) => [String(name), String(text)]))
+    this.reached.push({
+      subject: `${topic} ${key}`,
+      messageId: texts["messageId"] ?? "",
+      storedAtMs: Number(timestamp),
+      headers: texts,
+      envelope,
+      text: value,
+    })
+  }
+
+  async schedule(scheduling: Scheduling): Promise<void> {
+    const { tenant, serviceCallId, dueAtMs, correlationId, timestampMs = Date.now(), more } = scheduling
+    const id = randomUUID()
+    const head = { id, type: "ScheduleTimer", tenantId: tenant, aggregateId: serviceCallId, timestampMs }
+    const payload = { tenantId: tenant, serviceCallId, dueAt: new Date(dueAtMs).toISOString(), ...more }
+    await this.send(tenant, serviceCallId, JSON.stringify({ ...head, correlationId, payload }), id)
+  }
+
+  async cancel({ tenant, serviceCallId, timestampMs = Date.now() }: Cancelling): Promise<void> {
+    const id = randomUUID()
+    const head = { id, type: "CancelTimer", tenantId: tenant, aggregateId: serviceCallId, timestampMs }
+    const text = JSON.stringify({ ...head, payload: { tenantId: tenant, serviceCallId } })
+    await this.send(tenant, serviceCallId, text, id)
+  }
+
+  /** Sends any text with the key. While the broker does not confirm it, it sends the text again. */
+  async send(tenant: string, serviceCallId: string, text: string, id: string = randomUUID()): Promise<void> {
+    const message = {
+      topic: this.#places.commands,
+      key: `${tenant}.${serviceCallId}`,
+      value: text,
+      headers: { messageId: id, tenantId: tenant },
+    }
+    await eventually(`the broker takes a message of ${tenant}`, async () => {
+      this.#producer ??= newProducer(this.#address)
+      const producer = this.#producer
+      try {
+        await producer.send({ messages: [message], acks: -1 })
+        return true
+      } catch {
+        if (this.#producer === producer) this.#producer = undefined
+        await ended(producer)
+        return undefined
+      }
+    })
+  }
+
+  reachedFor(serviceCallId: string): ReadonlyArray<Heard> {
+    return this.reached.filter(({ envelope }) => envelope.aggregateId === serviceCallId)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosing = true
+    await ended(this.#consumer)
+    await ended(this.#producer)
+  }
+}
+
+interface PlainMessage {
+  readonly topic: string
+  readonly key: string
+  readonly value: string
+  readonly headers: ReadonlyMap<string, string>
+  readonly timestamp: bigint
+}
+
+const newProducer = (address: string) =>
+  new Producer({
+    clientId: "plain",
+    bootstrapBrokers: [address],
+    serializers: stringSerializers,
+    retries: 1,
+    retryDelay: 100,
+  })
+
+const newConsumer = (address: string, groupId: string) =>
+  new Consumer({
+    groupId,
+    clientId: "plain",
+    bootstrapBrokers: [address],
+    deserializers: stringDeserializers,
+    retries: 1,
+    retryDelay: 100,
+  })
+
+const parsed = (text: string): Heard["envelope"] | undefined => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const ended = async (client: { close(isForced: boolean): unknown } | undefined): Promise<void> => {
+  try {
+    await client?.close(true)
+  } catch {
+    // The broker is away.
+  }
+}
