@@ -5,8 +5,9 @@ import { availableParallelism } from "node:os"
 import { parseArgs } from "node:util"
 import type { Result } from "./judge.ts"
 import { installed, type Program, runProgram } from "./runProgram.ts"
+import { withSecondRuns } from "./secondRuns.ts"
 import { summaryOf } from "./summary.ts"
-import { type Group, GroupSorter, groups, testFiles } from "./testGroups.ts"
+import { type Group, GroupSorter, groups, longestFirst, testFiles } from "./testGroups.ts"
 import { runTests, type TestRun } from "./testRun.ts"
 
 const usage = `npm test -- [options] [part of a path ...]
@@ -84,13 +85,16 @@ const staticStep =
     return { title: staticTitle, passed: isGood ? 1 : 0, failures, skips: [], secondsByFile: new Map() }
   }
 
-/** Lanes run in parallel. The steps of a lane run one after the other. */
+/** Lanes run in parallel. The steps of a lane run one after the other. A lane without steps takes the last step of the longest one. */
 const runLanes = async (lanes: ReadonlyArray<ReadonlyArray<Step>>): Promise<ReadonlyArray<Result>> => {
-  const busy = lanes.filter((steps) => steps.length > 0)
+  const waiting = lanes.map((steps) => [...steps])
+  const isAlone = waiting.flat().length === 1
+  const nextFor = (own: Array<Step>): Step | undefined =>
+    own.shift() ?? waiting.toSorted((a, b) => b.length - a.length)[0]?.pop()
   const results = await Promise.all(
-    busy.map(async (steps) => {
+    waiting.map(async (own) => {
       const results: Array<Result> = []
-      for (const step of steps) results.push(await step(busy.length === 1))
+      for (let step = nextFor(own); step !== undefined; step = nextFor(own)) results.push(await step(isAlone))
       return results
     }),
   )
@@ -110,9 +114,14 @@ const runAll = async (what: Asked): Promise<ReadonlyArray<Result>> => {
     for (const group of groups) for (const file of filesOf(group)) console.log(`${group.padEnd(9)}  ${file}`)
     return []
   }
+  const runOf =
+    (group: Group, files: ReadonlyArray<string>): Step =>
+    (isAlone) =>
+      runTests(testRunOf(group, files, what), isAlone)
   const tests = (group: Group): ReadonlyArray<Step> => {
     const chosen = filesOf(group)
-    return chosen.length === 0 ? [] : [(isAlone) => runTests(testRunOf(group, chosen, what), isAlone)]
+    if (group !== "fast") return longestFirst(chosen).map((file) => runOf(group, [file]))
+    return chosen.length === 0 ? [] : [runOf(group, chosen)]
   }
   const chosen = groups.flatMap((group) => {
     const { length } = filesOf(group)
@@ -124,7 +133,7 @@ const runAll = async (what: Asked): Promise<ReadonlyArray<Result>> => {
     ? await runLanes([statics, tests("fast")])
     : await runLanes([[...statics, ...tests("fast"), ...tests("pages")], tests("servers")])
   const atEnd = await runLanes([tests("clusters"), tests("processes")])
-  const ran = [...sideBySide, ...atEnd]
+  const ran = await withSecondRuns([...sideBySide, ...atEnd], (group, file) => runOf(group, [file])(true))
   if (chosen.length === 0)
     return [...ran, nothing(what.paths.join(" "), "no test file of the group has this text in its path")]
   const tested = ran.filter(({ title }) => title !== staticTitle)

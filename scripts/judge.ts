@@ -11,10 +11,19 @@ export interface Judged {
   readonly namePattern?: string | undefined
 }
 
+export interface Failure {
+  readonly name: string
+  readonly message: string
+  /** Absent if the failure belongs to the whole run. */
+  readonly file?: string
+}
+
 export interface Result {
   readonly title: string
   readonly passed: number
-  readonly failures: ReadonlyArray<{ readonly name: string; readonly message: string }>
+  readonly failures: ReadonlyArray<Failure>
+  /** Tests that failed in parallel with others, and passed when their file ran again, alone. */
+  readonly unsteady?: ReadonlyArray<Failure>
   readonly skips: ReadonlyArray<{ readonly name: string; readonly reason: string }>
   readonly secondsByFile: ReadonlyMap<string, number>
 }
@@ -30,18 +39,20 @@ export const judge = (
   const failures = [
     ...cases
       .filter(({ outcome }) => outcome === "failed")
-      .map(({ file, name, message }) => ({ name: `${file}: ${name}`, message })),
+      .map(({ file, name, message }): Failure => ({ name: `${file}: ${name}`, message, file })),
     ...skipped
       .filter((skip) => reasonOfSkip(skip) === undefined)
       .map(({ file, name }) => ({
         name: `${file}: ${name}`,
         message: 'skipped without a reason: add "(skipped: why)" to the end of its name',
+        file,
       })),
     ...files
       .filter((file) => !secondsByFile.has(file))
       .map((file) => ({
         name: file,
         message: `no result: it has no tests, could not be loaded, or the runner crashed (${ended.how})`,
+        file,
       })),
   ]
   // `bun test` also fails if no test of the group matches the name. Another group may have a match, so this is no

@@ -1,31 +1,40 @@
-// The end of a check's output: the slowest files, the skipped tests with their reasons, the failures, and the count as
-// the last line.
-import type { Result } from "./judge.ts"
+// The end of a check's output: the slowest files, the skipped tests with their reasons, the unsteady tests, the failures,
+// and the count as the last line.
+import type { Failure, Result } from "./judge.ts"
 
 const slowestShown = 10
 const messageLinesShown = 12
 
 export const summaryOf = (results: ReadonlyArray<Result>): string => {
-  const failures = results.flatMap(({ title, failures }) =>
-    failures.map((failure) => ({ title, ...failure })),
-  )
+  const failures = results.flatMap(({ title, failures }) => titled(title, failures))
+  const unsteady = results.flatMap(({ title, unsteady = [] }) => titled(title, unsteady))
   const passed = results.reduce((sum, result) => sum + result.passed, 0)
   return [
     ...slowest(results),
     ...skips(results),
-    ...(failures.length === 0 ? [] : ["", `── failed: ${failures.length}`]),
-    ...failures.flatMap(({ title, name, message }) => [
-      `[${title}] ${name}`,
-      ...message
-        .trimEnd()
-        .split("\n")
-        .slice(0, messageLinesShown)
-        .map((line) => `    ${line}`.trimEnd()),
-    ]),
+    ...listed("unsteady: these failed in parallel with other tests, and passed alone", unsteady),
+    ...listed("failed", failures),
     "",
     `${passed} passed, ${failures.length} failed`,
   ].join("\n")
 }
+
+type Titled = Failure & { readonly title: string }
+
+const titled = (title: string, failures: ReadonlyArray<Failure>): ReadonlyArray<Titled> =>
+  failures.map((failure) => ({ title, ...failure }))
+
+const listed = (heading: string, failures: ReadonlyArray<Titled>): ReadonlyArray<string> => [
+  ...(failures.length === 0 ? [] : ["", `── ${heading}: ${failures.length}`]),
+  ...failures.flatMap(({ title, name, message }) => [
+    `[${title}] ${name}`,
+    ...message
+      .trimEnd()
+      .split("\n")
+      .slice(0, messageLinesShown)
+      .map((line) => `    ${line}`.trimEnd()),
+  ]),
+]
 
 const slowest = (results: ReadonlyArray<Result>): ReadonlyArray<string> => {
   const files = results

@@ -55,7 +55,7 @@ export const brokenPromises = ({ submitted, ended, seen }: CallRun): ReadonlyArr
     if (one === undefined) problems.push(`${nameOf(asked)} is lost`)
     else problems.push(...problemsOf(asked, one, requests.get(nameOf(asked)) ?? []))
   }
-  return problems
+  return problems.map((problem) => `broken promise: ${problem}`)
 }
 
 const nameOf = ({ tenantId, serviceCallId }: Pick<SubmittedCall, "tenantId" | "serviceCallId">): string =>

@@ -1,30 +1,19 @@
 // Finds a real nats-server for the tests: the one named by NATS_SERVER, one installed on the machine, or one fetched
-// once into a cache below node_modules. A test of the adapter against anything but the real broker would prove little.
+// once into the cache of the user. A test of the adapter against anything but the real broker would prove little.
 // So without a nats-server the tests fail in CI, and are skipped with a reason elsewhere.
 import { execFileSync } from "node:child_process"
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  copyFileSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs"
+import { accessSync, chmodSync, constants, copyFileSync, statSync } from "node:fs"
 import { delimiter, join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { unpackDebian } from "@punctual/server/testkit/DebianPackages"
 import { describeNeeding } from "@punctual/server/testkit/describeUnless"
+import { fetchedFolder } from "@punctual/server/testkit/fetchedFolder"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
 
 export type NatsBinary = { readonly path: string } | { readonly missing: string }
 
-const cacheFolder = fileURLToPath(new URL("../../node_modules/.cache/punctual", import.meta.url))
+const program = "nats-server"
 const goModule = "github.com/nats-io/nats-server/v2@v2.15.2"
 const fetchWithinMs = 300_000
-const askEveryMs = 200
 
 /** Defines tests that need a broker. Without one they are skipped by name, or fail in CI. */
 export const describeNats = (name: string, body: () => void): void => {
@@ -47,7 +36,7 @@ const locate = (): NatsBinary => {
       ? { path: named }
       : { missing: `NATS_SERVER=${named} is not an executable file` }
   }
-  const path = installed() ?? cached() ?? fetched()
+  const path = installed() ?? fetched()
   return path === undefined
     ? {
         missing:
@@ -59,75 +48,27 @@ const locate = (): NatsBinary => {
 const installed = (): string | undefined =>
   [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/usr/local/sbin"]
     .filter((folder) => folder !== "")
-    .map((folder) => join(folder, "nats-server"))
+    .map((folder) => join(folder, program))
     .find(isExecutable)
 
-const cached = (): string | undefined => {
-  try {
-    return readdirSync(cacheFolder)
-      .filter((file) => /^nats-server[^/]*$/.test(file))
-      .map((file) => join(cacheFolder, file))
-      .find(isExecutable)
-  } catch {
-    return undefined
-  }
-}
-
-/** One process fetches the binary. The others wait until it is in the cache. */
 const fetched = (): string | undefined => {
-  mkdirSync(cacheFolder, { recursive: true })
-  const lock = join(cacheFolder, "fetching")
-  const deadline = performance.now() + fetchWithinMs
-  while (!isLockTaken(lock)) {
-    const path = cached()
-    if (path !== undefined) return path
-    if (performance.now() > deadline) return undefined
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, askEveryMs)
-  }
-  try {
-    return cached() ?? fromDebian() ?? fromGo()
-  } finally {
-    rmSync(lock, { recursive: true, force: true })
-  }
+  const folder = fetchedFolder({
+    name: "nats-server",
+    fill: (folder) => fromDebian(folder) || fromGo(folder),
+  })
+  return folder === undefined ? undefined : join(folder, program)
 }
 
-/**
- * A folder can be created only once, so it works as a lock. A lock that a killed process left behind is taken over
- * after a while.
- */
-const isLockTaken = (lock: string): boolean => {
-  try {
-    mkdirSync(lock)
-    return true
-  } catch {
-    const ageMs = Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now())
-    if (ageMs > fetchWithinMs) rmSync(lock, { recursive: true, force: true })
-    return false
-  }
+const fromDebian = (folder: string): boolean => {
+  using temporary = new TemporaryFolder()
+  const unpacked = join(temporary.path, "unpacked")
+  if (!unpackDebian(["nats-server"], unpacked, "The tests need a nats-server")) return false
+  copyFileSync(join(unpacked, "usr/sbin/nats-server"), join(folder, program))
+  chmodSync(join(folder, program), 0o755)
+  return true
 }
 
-const fromDebian = (): string | undefined => {
-  using folder = new TemporaryFolder()
-  const unpacked = join(folder.path, "unpacked")
-  if (!unpackDebian(["nats-server"], unpacked, "The tests need a nats-server")) return undefined
-  return keep(join(unpacked, "usr/sbin/nats-server"), "nats-server-debian")
-}
-
-const fromGo = (): string | undefined => {
-  using folder = new TemporaryFolder()
-  if (!succeeds("go", ["install", goModule], folder.path, { GOBIN: folder.path })) return undefined
-  return keep(join(folder.path, "nats-server"), "nats-server-go")
-}
-
-/** Copies the file beside its place and then moves it there, so that nobody finds half a file. */
-const keep = (file: string, name: string): string => {
-  const path = join(cacheFolder, name)
-  const partial = join(cacheFolder, `partial-${process.pid}`)
-  copyFileSync(file, partial)
-  chmodSync(partial, 0o755)
-  renameSync(partial, path)
-  return path
-}
+const fromGo = (folder: string): boolean => succeeds("go", ["install", goModule], folder, { GOBIN: folder })
 
 const succeeds = (
   command: string,

@@ -30,7 +30,13 @@ describe("a run", () => {
     )
     expect([passed, failures]).toEqual([
       2,
-      [{ name: 'a.test.ts: outer > inner > is <b> & "c"', message: "Expected: 2\nReceived: 1" }],
+      [
+        {
+          name: 'a.test.ts: outer > inner > is <b> & "c"',
+          message: "Expected: 2\nReceived: 1",
+          file: "a.test.ts",
+        },
+      ],
     ])
     expect([...secondsByFile]).toEqual([
       ["a.test.ts", 2.5],

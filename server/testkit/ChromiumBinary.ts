@@ -1,20 +1,16 @@
 // Finds a Chromium for the tests of pages: the one that CHROMIUM names, one installed on the machine, or Debian's
-// package, which the tests fetch once into a cache below node_modules, together with the libraries that the machine
-// lacks. Nothing is installed, so this needs no root.
+// package, which the tests fetch once into the cache of the user, together with the libraries that the machine lacks.
+// Nothing is installed, so this needs no root.
 import { accessSync, constants } from "node:fs"
 import { delimiter, join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { librariesBelow, unpackDebian, withMissingLibraries } from "./DebianPackages.ts"
+import { fetchedFolder } from "./fetchedFolder.ts"
 
 export interface ChromiumBinary {
   readonly path: string
   /** The folder with its libraries and fonts, if it was fetched. */
   readonly unpackedIn?: string
 }
-
-const cacheFolder = fileURLToPath(
-  new URL("../../node_modules/.cache/punctual/chromium-inter", import.meta.url),
-)
 
 let found: ChromiumBinary | { readonly missing: string } | undefined
 
@@ -53,7 +49,6 @@ const locate = (): ChromiumBinary | { readonly missing: string } => {
   }
   return (
     installed() ??
-    cached() ??
     fetched() ?? {
       missing: "no Chromium: install one, set CHROMIUM to its path, or allow apt-get to fetch it",
     }
@@ -69,17 +64,18 @@ const installed = (): ChromiumBinary | undefined => {
   return path === undefined ? undefined : { path }
 }
 
-const cached = (): ChromiumBinary | undefined => {
-  // The script in usr/bin would look for the program in /usr/lib.
-  const path = join(cacheFolder, "usr", "lib", "chromium", "chromium")
-  return isExecutable(path) ? { path, unpackedIn: cacheFolder } : undefined
-}
-
 const fetched = (): ChromiumBinary | undefined => {
-  const packages = withMissingLibraries(["chromium", "fonts-dejavu-core", "fonts-inter"])
-  return packages.length > 0 && unpackDebian(packages, cacheFolder, "The tests of pages need Chromium")
-    ? cached()
-    : undefined
+  const folder = fetchedFolder({
+    name: "chromium-inter",
+    fill: (folder) => {
+      const packages = withMissingLibraries(["chromium", "fonts-dejavu-core", "fonts-inter"])
+      return packages.length > 0 && unpackDebian(packages, folder, "The tests of pages need Chromium")
+    },
+  })
+  // The script in usr/bin would look for the program in /usr/lib.
+  return folder === undefined
+    ? undefined
+    : { path: join(folder, "usr", "lib", "chromium", "chromium"), unpackedIn: folder }
 }
 
 const isExecutable = (path: string): boolean => {

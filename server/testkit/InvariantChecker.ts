@@ -38,7 +38,9 @@ export const checkInvariants = (history: History): ReadonlyArray<Violation> => {
 /** A report that stays readable even with many violations; empty if there are none. */
 export const describeViolations = (violations: ReadonlyArray<Violation>): string => {
   const shown = 20
-  const lines = violations.slice(0, shown).map(({ invariant, message }) => `${invariant}: ${message}`)
+  const lines = violations
+    .slice(0, shown)
+    .map(({ invariant, message }) => `broken promise, ${invariant}: ${message}`)
   if (violations.length > shown) lines.push(`… and ${violations.length - shown} more`)
   return lines.join("\n")
 }

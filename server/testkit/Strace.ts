@@ -1,13 +1,13 @@
 // A disk that fails. The service runs under strace, which makes chosen system calls on one file fail as the kernel
 // would. This works for root and for other users. The variable STRACE names strace, or it is installed, or the tests
-// fetch it once into a cache below node_modules. On a machine without strace, or where tracing is forbidden, the tests
+// fetch it once into the cache of the user. On a machine without strace, or where tracing is forbidden, the tests
 // fail in CI. Elsewhere they are skipped with a reason.
 import { spawnSync } from "node:child_process"
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs"
 import { delimiter, join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { librariesBelow, unpackDebian } from "./DebianPackages.ts"
 import { describeNeeding } from "./describeUnless.ts"
+import { fetchedFolder } from "./fetchedFolder.ts"
 import { fromSource, type Program } from "./ServiceProcess.ts"
 import { TemporaryFolder } from "./TemporaryFolder.ts"
 
@@ -26,8 +26,6 @@ interface Strace {
 }
 
 type Found = Strace | { readonly missing: string }
-
-const cacheFolder = fileURLToPath(new URL("../../node_modules/.cache/punctual/strace", import.meta.url))
 
 /** The tests that need a failing disk. Where that is not possible, they are skipped by name, or fail in CI. */
 export const describeFaults = (name: string, body: () => void): void => {
@@ -95,7 +93,7 @@ const usableStrace = (): Found => {
 const locate = (): Found => {
   const named = process.env["STRACE"]
   const found: Strace | undefined =
-    named !== undefined && named !== "" ? { command: named } : (installed() ?? cached() ?? fetched())
+    named !== undefined && named !== "" ? { command: named } : (installed() ?? fetched())
   if (found === undefined) {
     return { missing: "no strace: install it, name it by STRACE, or allow apt-get to fetch it" }
   }
@@ -110,15 +108,16 @@ const installed = (): Strace | undefined => {
   return command === undefined ? undefined : { command }
 }
 
-const cached = (): Strace | undefined => {
-  const command = join(cacheFolder, "usr", "bin", "strace")
-  return existsSync(command) ? { command, libraries: librariesBelow(cacheFolder) } : undefined
+const fetched = (): Strace | undefined => {
+  const folder = fetchedFolder({
+    name: "strace",
+    fill: (folder) =>
+      unpackDebian(["strace", "libunwind8"], folder, "The tests of a failing disk need strace"),
+  })
+  return folder === undefined
+    ? undefined
+    : { command: join(folder, "usr", "bin", "strace"), libraries: librariesBelow(folder) }
 }
-
-const fetched = (): Strace | undefined =>
-  unpackDebian(["strace", "libunwind8"], cacheFolder, "The tests of a failing disk need strace")
-    ? cached()
-    : undefined
 
 /** Whether a sync that should fail does fail. */
 const canInject = (strace: Strace): boolean => {

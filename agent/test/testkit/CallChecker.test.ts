@@ -52,6 +52,6 @@ const broken: ReadonlyArray<readonly [string, Partial<CallRun>]> = [
 
 for (const [problem, changes] of broken) {
   test(`the checker says: ${problem}`, () => {
-    expect(problemsOf(changes)).toEqual([problem])
+    expect(problemsOf(changes)).toEqual([`broken promise: ${problem}`])
   })
 }

@@ -590,7 +590,7 @@ test("a report names invariant and timer, and stays short", () => {
   const [first] = checkInvariants(new Run().creates("f1").ends({ tally: { created: 1, replaced: 1 } }))
   if (first === undefined) throw new Error("the loss was not found")
   expect(describeViolations([first])).toBe(
-    "noLoss: shop/t-1 (f1), acknowledged, was neither delivered nor cancelled, and is not in the store",
+    "broken promise, noLoss: shop/t-1 (f1), acknowledged, was neither delivered nor cancelled, and is not in the store",
   )
   expect(describeViolations(new Array(25).fill(first)).split("\n").at(-1)).toBe("… and 5 more")
 })
