@@ -16,7 +16,7 @@ export const productRoots: ReadonlyArray<string> = [
   "door/src",
   "egress/src",
   "http/src",
-  "postgres/src",
+  "sql/src",
   "server/src",
   "app/src",
 ]

@@ -235,12 +235,12 @@ const rules: ReadonlyArray<Rule> = [
       ),
   },
   {
-    law: "http, egress, postgres and aws do not know the product: they import effect, the contract's words, the door and themselves",
+    law: "http, egress, sql and aws do not know the product: they import effect, the contract's words, the door and themselves",
     broken: () =>
       importsWhere(
         product,
         (path, from) =>
-          /^(?:http|egress|postgres|aws)\//.test(path) &&
+          /^(?:http|egress|sql|aws)\//.test(path) &&
           !from.startsWith(path.slice(0, path.indexOf("/src/") + 5)) &&
           !/^(?:effect(?:\/|$)|node:|api\/src\/|door\/src\/)/.test(from),
       ),
@@ -252,7 +252,7 @@ const rules: ReadonlyArray<Rule> = [
         product,
         (path, from) =>
           path.startsWith("agent/") &&
-          !/^(?:effect(?:\/|$)|node:|bun(?::|$)|(?:agent|api|aws|bus|documents|door|egress|http|postgres)\/src\/)/.test(
+          !/^(?:effect(?:\/|$)|node:|bun(?::|$)|(?:agent|api|aws|bus|documents|door|egress|http|sql)\/src\/)/.test(
             from,
           ),
       ),

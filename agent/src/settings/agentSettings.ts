@@ -5,12 +5,7 @@ import { domainToASCII } from "node:url"
 import { AddressRanges, parseSubnet } from "@punctual/door/AddressRanges"
 import { type HostAndPort, hostAndPort } from "@punctual/door/hostAndPort"
 import { type EgressRules, parseEgress } from "@punctual/egress/Egress"
-import {
-  parsePostgresUrl,
-  postgresForm,
-  postgresSchemes,
-  postgresUrlShown,
-} from "@punctual/postgres/postgresUrl"
+import { parsePostgresUrl, postgresForm, postgresSchemes, postgresUrlShown } from "@punctual/sql/postgresUrl"
 import { Result } from "effect"
 import {
   agentSetting,

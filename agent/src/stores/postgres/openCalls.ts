@@ -8,11 +8,11 @@ import {
   searchPathOf,
   storedVersion,
   tablesIn,
-} from "@punctual/postgres/applyMigrations"
-import { checkServer } from "@punctual/postgres/checkServer"
-import { type DatabaseTarget, databaseTargetOf } from "@punctual/postgres/DatabaseTarget"
-import { explained } from "@punctual/postgres/explained"
-import { driverTls } from "@punctual/postgres/postgresTls"
+} from "@punctual/sql/applyMigrations"
+import { checkServer } from "@punctual/sql/checkServer"
+import { type DatabaseTarget, databaseTargetOf } from "@punctual/sql/DatabaseTarget"
+import { driverTls } from "@punctual/sql/databaseTls"
+import { explained } from "@punctual/sql/explained"
 import { callMigrations, callSchemaVersion } from "./migrations/all.ts"
 
 const statementTimeoutMs = 10_000

@@ -5,7 +5,7 @@
 // such a transaction earlier. MySQL has only a limit for silent sessions, so a transaction lowers this limit while it is
 // open. MariaDB and TiDB have a limit for silent transactions.
 import type { MysqlSession } from "@punctual/documents/mysql/mysqlText"
-import { driverTls } from "@punctual/postgres/postgresTls"
+import { driverTls } from "@punctual/sql/databaseTls"
 import { type SessionKind, TimedOut } from "../SessionPool.ts"
 import { isBroken } from "./failures.ts"
 import type { Flavour, MysqlTarget } from "./mysqlUrl.ts"

@@ -2,7 +2,7 @@
 // do the work of a call. sessionStore.ts runs the calls.
 import type { Documents } from "@punctual/documents/Documents"
 import { mysqlDocuments } from "@punctual/documents/mysql/mysqlDocuments"
-import { DatabaseFailure } from "@punctual/postgres/DatabaseFailure"
+import { DatabaseFailure } from "@punctual/sql/DatabaseFailure"
 import { Effect, Layer, Schema } from "effect"
 import type { ShardLeases } from "../../ports/ShardLeases.ts"
 import type { ShardStorage } from "../../ports/ShardStorage.ts"

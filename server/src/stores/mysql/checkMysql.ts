@@ -1,8 +1,8 @@
 // Checks that a server is the named product, new enough, and keeps what it has acknowledged. Explains why a database
 // cannot be opened. Every error is one sentence that names the place and says what to do.
-import { DatabaseFailure, type DatabaseFailureReason } from "@punctual/postgres/DatabaseFailure"
-import { whyUnresolved } from "@punctual/postgres/explained"
-import { whyTlsFailed } from "@punctual/postgres/postgresTls"
+import { DatabaseFailure, type DatabaseFailureReason } from "@punctual/sql/DatabaseFailure"
+import { whyTlsFailed } from "@punctual/sql/databaseTls"
+import { whyUnresolved } from "@punctual/sql/explained"
 import { describeMysqlError, isTransient, mysqlCodeOf, numberOf } from "./failures.ts"
 import type { Session } from "./MysqlSessions.ts"
 import { type Flavour, type MysqlTarget, titles } from "./mysqlUrl.ts"

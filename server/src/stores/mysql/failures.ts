@@ -1,6 +1,6 @@
 // What the errors of MySQL, MariaDB and TiDB mean to the store. The process ends only if the data cannot be trusted:
 // corruption, or a missing schema.
-import { isTlsCode } from "@punctual/postgres/postgresTls"
+import { isTlsCode } from "@punctual/sql/databaseTls"
 import { TimedOut } from "../SessionPool.ts"
 
 /** The prefix of the driver's own error codes. */

@@ -1,7 +1,7 @@
 // The URL of a database of MySQL, MariaDB or TiDB: its required parts, and its form for messages, which contains no
 // password. The scheme names the product, because each needs other settings.
 import { withoutCredentials } from "@punctual/api/withoutCredentials"
-import { type PostgresTls, parseTls } from "@punctual/postgres/postgresTls"
+import { type DatabaseTls, parseTls } from "@punctual/sql/databaseTls"
 
 export const flavours = ["mysql", "mariadb", "tidb"] as const
 
@@ -26,7 +26,7 @@ export interface MysqlTarget {
   readonly database: string
   /** Empty if the URL names none. */
   readonly user: string
-  readonly tls: PostgresTls
+  readonly tls: DatabaseTls
 }
 
 export const parseMysqlUrl = (

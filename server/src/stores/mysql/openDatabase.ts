@@ -4,7 +4,7 @@
 // MySQL commits before and after each DDL statement. So a migration cannot be rolled back: one process at a time
 // migrates, under a lock of the server, and a migration that was interrupted is repeated from its beginning.
 import { literal } from "@punctual/documents/mysql/mysqlText"
-import { DatabaseFailure } from "@punctual/postgres/DatabaseFailure"
+import { DatabaseFailure } from "@punctual/sql/DatabaseFailure"
 import { checkMysql, explainedMysql } from "./checkMysql.ts"
 import { Session } from "./MysqlSessions.ts"
 import { migrations, ownTables, programVersion } from "./migrations/all.ts"

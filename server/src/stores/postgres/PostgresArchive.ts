@@ -4,8 +4,8 @@
 
 import { changeOf } from "@punctual/documents/DocumentRow"
 import { readChanges } from "@punctual/documents/postgres/postgresDocuments"
-import { DatabaseFailure } from "@punctual/postgres/DatabaseFailure"
-import { describeError } from "@punctual/postgres/errorCodes"
+import { DatabaseFailure } from "@punctual/sql/DatabaseFailure"
+import { describeError } from "@punctual/sql/errorCodes"
 import { Effect, type Scope } from "effect"
 import type { ArchivedItem } from "../../domain/WriteItem.ts"
 import type { ArchivePage, ArchivePlace, TimerArchive } from "../../ports/TimerArchive.ts"

@@ -7,10 +7,10 @@ import {
   readDocument,
   writeDocument,
 } from "@punctual/documents/postgres/postgresDocuments"
-import { newerSchema, searchPathOf } from "@punctual/postgres/applyMigrations"
-import type { DatabaseTarget } from "@punctual/postgres/DatabaseTarget"
-import { describeError } from "@punctual/postgres/errorCodes"
-import { explained } from "@punctual/postgres/explained"
+import { newerSchema, searchPathOf } from "@punctual/sql/applyMigrations"
+import type { DatabaseTarget } from "@punctual/sql/DatabaseTarget"
+import { describeError } from "@punctual/sql/errorCodes"
+import { explained } from "@punctual/sql/explained"
 import { Effect, type Scope } from "effect"
 import type { StoreExamination } from "../../ports/StoreReport.ts"
 import type { StoreSchema } from "../../ports/StoreSchema.ts"

@@ -8,8 +8,8 @@ import {
   readDocument,
   writeDocument,
 } from "@punctual/documents/postgres/postgresDocuments"
-import { DatabaseFailure } from "@punctual/postgres/DatabaseFailure"
-import { describeError } from "@punctual/postgres/errorCodes"
+import { DatabaseFailure } from "@punctual/sql/DatabaseFailure"
+import { describeError } from "@punctual/sql/errorCodes"
 import { Effect, Layer, Schema } from "effect"
 import type { ShardLeases } from "../../ports/ShardLeases.ts"
 import type { ShardStorage } from "../../ports/ShardStorage.ts"

@@ -1,12 +1,7 @@
 // PostgreSQL as a store: a schema in a database that several nodes share. Tasks that PostgreSQL's own tools do better
 // are refused, and the error names the tools.
 
-import {
-  parsePostgresUrl,
-  postgresForm,
-  postgresSchemes,
-  postgresUrlShown,
-} from "@punctual/postgres/postgresUrl"
+import { parsePostgresUrl, postgresForm, postgresSchemes, postgresUrlShown } from "@punctual/sql/postgresUrl"
 import { Effect, Layer } from "effect"
 import type { StoreAdapter, StoreChoice, StoreLayer, StoreOpening } from "../../ports/StoreAdapter.ts"
 

@@ -1,6 +1,6 @@
 // How the store connects to PostgreSQL.
 
-import { driverTls, type PostgresTls } from "@punctual/postgres/postgresTls"
+import { type DatabaseTls, driverTls } from "@punctual/sql/databaseTls"
 import type { SessionKind } from "../SessionPool.ts"
 import { isBroken } from "./failures.ts"
 import { connectTimeoutMs } from "./limits.ts"
@@ -10,7 +10,7 @@ export interface Place {
   readonly database: string
   readonly settings: Readonly<Record<string, string>>
   /** Absent if the connection is not encrypted. */
-  readonly tls?: PostgresTls
+  readonly tls?: DatabaseTls
 }
 
 export const connectionsTo = (place: Place): SessionKind<Bun.SQL> => ({

@@ -1,8 +1,9 @@
 // What PostgreSQL's errors mean to the store. The server takes care of its own disk: after a failed fsync it stops and
 // recovers. From here this looks like a lost connection, and the store waits for it. The process ends only if the data
 // cannot be trusted: corruption, or a missing schema.
-import { driverCodeOf, driverPrefix, stateOf } from "@punctual/postgres/errorCodes"
-import { isTlsCode } from "@punctual/postgres/postgresTls"
+
+import { isTlsCode } from "@punctual/sql/databaseTls"
+import { driverCodeOf, driverPrefix, stateOf } from "@punctual/sql/errorCodes"
 import { TimedOut } from "../SessionPool.ts"
 
 /** Classes and codes of SQLSTATE, as prefixes. */

@@ -8,11 +8,11 @@ import {
   otherProgram,
   storedVersion,
   tablesIn,
-} from "@punctual/postgres/applyMigrations"
-import { checkServer } from "@punctual/postgres/checkServer"
-import { DatabaseFailure } from "@punctual/postgres/DatabaseFailure"
-import { type DatabaseTarget, databaseTargetOf, type StoreWords } from "@punctual/postgres/DatabaseTarget"
-import { explained } from "@punctual/postgres/explained"
+} from "@punctual/sql/applyMigrations"
+import { checkServer } from "@punctual/sql/checkServer"
+import { DatabaseFailure } from "@punctual/sql/DatabaseFailure"
+import { type DatabaseTarget, databaseTargetOf, type StoreWords } from "@punctual/sql/DatabaseTarget"
+import { explained } from "@punctual/sql/explained"
 import { connectionTo, type Place } from "./connectionTo.ts"
 import { createFunctions } from "./functions.ts"
 import { archiveTimeoutMs } from "./limits.ts"

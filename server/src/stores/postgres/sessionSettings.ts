@@ -1,5 +1,5 @@
 // How the store's sessions differ from the server's defaults.
-import { searchPathOf } from "@punctual/postgres/applyMigrations"
+import { searchPathOf } from "@punctual/sql/applyMigrations"
 import {
   idleInTransactionTimeoutMs,
   lockTimeoutMs,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test"
 import { chmodSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { whyUnfit } from "@punctual/postgres/checkServer"
+import { whyUnfit } from "@punctual/sql/checkServer"
 import { Effect } from "effect"
 import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
 import { connectionTo } from "../../../src/stores/postgres/connectionTo.ts"

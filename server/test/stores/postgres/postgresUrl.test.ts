@@ -1,6 +1,6 @@
 // The URL of a PostgreSQL database: what it must name, and that no message repeats a password.
 import { describe, expect, test } from "bun:test"
-import { parsePostgresUrl } from "@punctual/postgres/postgresUrl"
+import { parsePostgresUrl } from "@punctual/sql/postgresUrl"
 import { parseUrl, urlShown } from "../../../src/ports/Adapter.ts"
 import { allStores } from "../../../src/stores/all.ts"
 

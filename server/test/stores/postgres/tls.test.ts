@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { parsePostgresUrl } from "@punctual/postgres/postgresUrl"
+import { parsePostgresUrl } from "@punctual/sql/postgresUrl"
 import { Effect } from "effect"
 import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
 import { PostgresStore } from "../../../src/stores/postgres/PostgresStore.ts"

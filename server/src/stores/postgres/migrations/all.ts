@@ -1,7 +1,7 @@
 // All migrations, in order. Each takes the schema from the previous version to its own. A released migration is never
 // edited; a change of the schema is a new file. Migrations contain no logic: functions are in functions.sql.
 import documents from "@punctual/documents/postgres/schema.sql" with { type: "text" }
-import type { Migration } from "@punctual/postgres/applyMigrations"
+import type { Migration } from "@punctual/sql/applyMigrations"
 import schema from "./0007-schema.sql" with { type: "text" }
 import functions from "./0008-functions.sql" with { type: "text" }
 import settingsToDocuments from "./0009-documents.sql" with { type: "text" }

@@ -1,6 +1,6 @@
 // The URL of a PostgreSQL database: its required parts, and its form for messages, which contains no password.
 import { withoutCredentials } from "@punctual/api/withoutCredentials"
-import { parseTls } from "./postgresTls.ts"
+import { parseTls } from "./databaseTls.ts"
 
 export const postgresForm = "postgres://user:password@host:5432/database"
 

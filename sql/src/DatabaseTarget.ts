@@ -1,6 +1,6 @@
 // The database that a URL names: where it is, which schema of it, and over which TLS.
 import { DatabaseFailure } from "./DatabaseFailure.ts"
-import { type PostgresTls, parseTls } from "./postgresTls.ts"
+import { type DatabaseTls, parseTls } from "./databaseTls.ts"
 
 /** How a product speaks of its store. */
 export interface StoreWords {
@@ -21,7 +21,7 @@ export interface DatabaseTarget {
   readonly host: string
   /** Empty if the URL names none. */
   readonly user: string
-  readonly tls: PostgresTls
+  readonly tls: DatabaseTls
   readonly words: StoreWords
 }
 

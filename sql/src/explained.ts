@@ -2,8 +2,8 @@
 import { lookup } from "node:dns/promises"
 import { DatabaseFailure } from "./DatabaseFailure.ts"
 import { type DatabaseTarget, inUrl } from "./DatabaseTarget.ts"
+import { whyTlsFailed } from "./databaseTls.ts"
 import { describeError, driverCodeOf, stateOf } from "./errorCodes.ts"
-import { whyTlsFailed } from "./postgresTls.ts"
 
 /** The driver reports a host name that cannot be resolved as a refused connection, so the name is looked up. */
 export const explained = async (error: unknown, target: DatabaseTarget): Promise<DatabaseFailure> => {

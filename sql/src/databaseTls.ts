@@ -8,7 +8,7 @@ const sslModes = ["disable", "prefer", "require", "verify-ca", "verify-full"] as
 
 export type SslMode = (typeof sslModes)[number]
 
-export interface PostgresTls {
+export interface DatabaseTls {
   readonly mode: SslMode
   /** The texts of PEM files. Without `ca`, the authorities of the system are trusted. */
   readonly ca?: string
@@ -17,7 +17,7 @@ export interface PostgresTls {
 }
 
 /** The problem continues a sentence that begins with the name of the setting: "must contain …". */
-export type ReadTls = { readonly value: PostgresTls } | { readonly problem: string }
+export type ReadTls = { readonly value: DatabaseTls } | { readonly problem: string }
 
 const tlsParameters = ["sslmode", "sslrootcert", "sslcert", "sslkey"]
 
@@ -83,10 +83,10 @@ const fileIn = (
 
 const isSslMode = (text: string): text is SslMode => (sslModes as ReadonlyArray<string>).includes(text)
 
-type DriverTls = boolean | "prefer" | (Omit<PostgresTls, "mode"> & { readonly rejectUnauthorized: boolean })
+type DriverTls = boolean | "prefer" | (Omit<DatabaseTls, "mode"> & { readonly rejectUnauthorized: boolean })
 
 /** The driver's options. An object makes it require TLS, and `prefer` must not. */
-export const driverTls = ({ mode, ...files }: PostgresTls): { readonly tls: DriverTls } => {
+export const driverTls = ({ mode, ...files }: DatabaseTls): { readonly tls: DriverTls } => {
   if (mode === "disable") return { tls: false }
   if (mode === "prefer") return { tls: "prefer" }
   // Said explicitly, so that no variable of the environment turns the check off.
