@@ -109,7 +109,7 @@ const prepare = (place: ServerPlace, files: RabbitFiles, options: RabbitServerOp
   ])
   writeFileSync(join(folder, "rabbitmq.conf"), configuration(place, options))
   writeFileSync(join(folder, "definitions.json"), JSON.stringify(definitions(options)))
-  const plugins = options.hasHashPlugin === false ? "" : "rabbitmq_consistent_hash_exchange"
+  const plugins = options.hasHashPlugin === false ? "" : "rabbitmq_sharding"
   writeFileSync(join(folder, "enabled_plugins"), `[${plugins}].\n`)
   const mapper = join(files.erlang, files.erlangVersion, "bin/epmd")
   executable(join(folder, "start"), [

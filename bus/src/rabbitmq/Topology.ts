@@ -27,9 +27,14 @@ export interface GroupLayout {
 export const serverDeliveryLimit = 100
 /** Reading undeliverable messages counts as a delivery. */
 const noDeliveryLimit = 1_000_000_000
-const hashPlugin = "rabbitmq_consistent_hash_exchange"
-/** The share of keys that a queue gets. With equal weights a larger number spreads the keys more evenly. */
-const hashWeight = "20"
+/**
+ * It hashes the routing key, and takes the queue whose place in the list of all queues is the remainder. The list is
+ * sorted, so a key keeps its queue over restarts of the broker. `x-consistent-hash` does not: after a restart it may
+ * give the places to other queues, and then the order of a key is lost.
+ */
+const hashExchange = "x-modulus-hash"
+/** Older servers than 4.3 need it. */
+const hashPlugin = "rabbitmq_sharding"
 
 const quorum = { "x-queue-type": "quorum" }
 /** The server keeps a message until the queue that it moves to has confirmed it. This needs the other setting. */
@@ -62,11 +67,11 @@ export const ensureGroup = (
     await channel.assertExchange(names.topicExchange(topic), "topic")
     if (queues === "tenant") await declareForTenants(channel, names, layout)
     else {
-      await channel.assertExchange(exchange, "x-consistent-hash")
+      await channel.assertExchange(exchange, hashExchange)
       for (let number = 0; number < queues; number++) {
         const queue = names.numberedQueue(group, number)
         await channel.assertQueue(queue, { arguments: groupQueue(names, layout) })
-        await channel.bindQueue(queue, exchange, hashWeight)
+        await channel.bindQueue(queue, exchange, "")
       }
     }
     for (const delayMs of new Set(retryDelaysMs)) {
@@ -147,7 +152,7 @@ const explained = (connection: RabbitConnection, what: string, error: unknown): 
   const code = replyCodeOf(error)
   const text = rabbitFailureText(error)
   const at = `RabbitMQ at ${connection.hosts}`
-  if (code === replyCodes.commandInvalid && text.includes("x-consistent-hash")) {
+  if (code === replyCodes.commandInvalid && text.includes(hashExchange)) {
     return new BusError({
       message: `${at} lacks the plug-in that spreads keys over queues. Enable it on every node with "rabbitmq-plugins enable ${hashPlugin}", or use a queue for each tenant instead.`,
       isPermanent: true,

@@ -117,7 +117,7 @@ describeRabbit("who may use the broker", () => {
 
   test("a broker without the plug-in for hashes says what to enable, and a queue for each tenant needs none", async () => {
     const refusal = await publishing(strict, { prefix: "hashed" })
-    expect(refusal).toContain("rabbitmq-plugins enable rabbitmq_consistent_hash_exchange")
+    expect(refusal).toContain("rabbitmq-plugins enable rabbitmq_sharding")
     expect(await publishing(strict, { prefix: "tenants", queues: "tenant" })).toBe("published")
   })
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test"
 import { eventually } from "@punctual/server/testkit/eventually"
 import { TcpProxy } from "@punctual/server/testkit/TcpProxy"
 import { Effect, Exit, Layer, Logger, Scope } from "effect"
-import type { Channel } from "../../../drivers/rabbitmq/rabbitmq.ts"
+import type { Channel, ConsumeMessage } from "../../../drivers/rabbitmq/rabbitmq.ts"
 import { Bus, MessageFailed, type PublishError } from "../../src/Bus.ts"
 import type { OutgoingEnvelope } from "../../src/Envelope.ts"
 import type { IntakeOptions } from "../../src/IntakeOptions.ts"
@@ -120,6 +120,33 @@ describeRabbit("when things fail", () => {
     expect(logs.lines.filter((line) => line.includes("is lost"))).toHaveLength(4)
     expect(logs.lines.filter((line) => line.includes("again"))).not.toEqual([])
   })
+
+  test("every key keeps its queue when the broker is killed and starts again", async () => {
+    const queues = Array.from({ length: 8 }, (_, number) => `${rig.prefix}:first:${number}`)
+    // The subscription creates the queues. It ends before the messages come.
+    await withBus((bus) => bus.subscribe(new Listener().subscription), { queues: queues.length })
+    const before = await queuesOfKeys(queues)
+    expect(new Set(before.values()).size).toBe(queues.length)
+    await rig.server.kill9(queues)
+    await rig.server.restart()
+    expect(await queuesOfKeys(queues)).toEqual(before)
+  })
+
+  /** Sends a message for each of 100 keys, and takes all out of the queues again. */
+  const queuesOfKeys = async (queues: ReadonlyArray<string>): Promise<ReadonlyMap<string, string>> => {
+    const exchange = `${rig.prefix}.samples`
+    for (let key = 0; key < 100; key++) await rig.inject(exchange, `acme.call-${key}`, new Uint8Array())
+    return rig.withChannel(async (channel) => {
+      const found = new Map<string, string>()
+      for (const queue of queues) {
+        const take = (message: ConsumeMessage | null) =>
+          message && found.set(message.fields.routingKey, queue)
+        await channel.consume(queue, take, { noAck: true })
+      }
+      await eventually("every message is found", () => (found.size === 100 ? true : undefined))
+      return found
+    })
+  }
 
   test("a publish fails in bounded time while the broker is away, and goes through when it is back", () =>
     withBus(
