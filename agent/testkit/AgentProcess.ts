@@ -75,8 +75,12 @@ export class AgentProcess implements AsyncDisposable {
         ...inherited(),
         TIMER_HTTP_PORT: "0",
         AGENT_HTTP_PORT: "0",
-        TIMER_STORE_URL: `sqlite:${join(folder, "punctual.db")}`,
-        AGENT_STORE_URL: `sqlite:${join(folder, "agent.db")}`,
+        ...(settings !== undefined && "TIMER_STORE_URL_FILE" in settings
+          ? {}
+          : { TIMER_STORE_URL: `sqlite:${join(folder, "punctual.db")}` }),
+        ...(settings !== undefined && "AGENT_STORE_URL_FILE" in settings
+          ? {}
+          : { AGENT_STORE_URL: `sqlite:${join(folder, "agent.db")}` }),
         ...settings,
       },
       stdio: [isMortal ? "pipe" : "ignore", "pipe", "pipe"],

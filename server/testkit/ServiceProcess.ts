@@ -231,9 +231,9 @@ export class ServiceProcess implements AsyncDisposable {
     return {
       ...environment,
       TIMER_HTTP_PORT: "0",
-      ...(this.#options.settings?.["TIMER_STORE_URL"] === undefined
-        ? { TIMER_DB_PATH: ServiceProcess.databaseIn(this.#options.folder) }
-        : {}),
+      ...(hasStore(this.#options.settings)
+        ? {}
+        : { TIMER_DB_PATH: ServiceProcess.databaseIn(this.#options.folder) }),
       ...this.#options.settings,
       ...this.#changed,
     }
@@ -257,6 +257,9 @@ export class ServiceProcess implements AsyncDisposable {
     return `its last log lines:\n${this.logs.slice(-20).join("\n")}`
   }
 }
+
+const hasStore = (settings: Readonly<Record<string, string>> = {}): boolean =>
+  "TIMER_STORE_URL" in settings || "TIMER_STORE_URL_FILE" in settings
 
 /** Settings in the environment of the test runner must not reach the service. */
 const inheritedEnvironment = (): Record<string, string> =>
