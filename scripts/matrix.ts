@@ -1,7 +1,7 @@
 // `npm run test:matrix`: checks that take too long for every commit. It runs model and property tests with ten times
-// their usual runs, the console over a million timers, the agent killed at every step on every bus and store, the package
-// of the client on several runtimes, the clients in other languages, more worlds of the simulator than `npm test`, and
-// its mutations.
+// their usual runs, clusters on every database under every fault, the console over a million timers, the agent killed at
+// every step on every bus and store, the package of the client on several runtimes, the clients in other languages, more
+// worlds of the simulator than `npm test`, and its mutations.
 // The parts run one after the other and print their progress. The last line has the form of `npm test`: all worlds
 // together count as one test, and so do all mutations and all clients.
 import { parseArgs } from "node:util"
@@ -11,11 +11,15 @@ import { summaryOf } from "./summary.ts"
 import { GroupSorter, groups, testFiles } from "./testGroups.ts"
 import { runTests } from "./testRun.ts"
 
-const parts = ["models", "console", "crashes", "client", "clients", "seeds", "mutations"] as const
+const parts = ["models", "stores", "console", "crashes", "client", "clients", "seeds", "mutations"] as const
 type Part = (typeof parts)[number]
 
 /** The console on SQLite. It lists a million timers here. */
 const consoleFile = "web/test/sqliteConsole.test.ts"
+/** What a cluster must survive. Here every database has every fault, with its times judged. */
+const faultsFile = "server/testkit/ClusterFaults.suite.ts"
+/** Tests of clusters take their traffic from testkit/effort.ts, and try no random cases. */
+const clustersFile = "server/testkit/ClusterRun.ts"
 /** The Service Agent, killed again and again. It gets 5,000 calls on each pair of a bus and a store here. */
 const crashesFile = "agent/test/process/crashes.test.ts"
 /** The package of the client. Here it also runs on several versions of Node, and tools of the registry check it. */
@@ -64,6 +68,7 @@ const models = async (): Promise<ReadonlyArray<Result>> => {
     return (
       reached.includes("server/testkit/effort.ts") &&
       !ownParts.includes(file) &&
+      !reached.includes(clustersFile) &&
       !reached.includes("server/testkit/simulation/Simulation.ts")
     )
   })
@@ -72,6 +77,16 @@ const models = async (): Promise<ReadonlyArray<Result>> => {
     const ofGroup = files.filter((file) => sorter.groupOf(file) === group)
     if (ofGroup.length === 0) continue
     results.push(await runTests({ title: `models, ${group}`, files: ofGroup, ...matrixEffort }, true))
+  }
+  return results
+}
+
+/** One file after the other, because the limits are those of a machine that does nothing else. */
+const stores = async (): Promise<ReadonlyArray<Result>> => {
+  const sorter = new GroupSorter()
+  const results: Array<Result> = []
+  for (const file of testFiles().filter((one) => sorter.filesReachedBy(one).includes(faultsFile))) {
+    results.push(await runTests({ title: `stores, ${file}`, files: [file], ...matrixEffort }, true))
   }
   return results
 }
@@ -90,6 +105,7 @@ const simulate = (title: string, args: ReadonlyArray<string>): Promise<Result> =
 const run = async ({ parts, seeds, from }: Asked): Promise<ReadonlyArray<Result>> => {
   const results: Array<Result> = []
   if (parts.includes("models")) results.push(...(await models()))
+  if (parts.includes("stores")) results.push(...(await stores()))
   if (parts.includes("console")) {
     results.push(await runTests({ title: "console", files: [consoleFile], ...matrixEffort }, true))
   }

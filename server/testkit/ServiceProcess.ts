@@ -34,6 +34,8 @@ const mainFile = fileURLToPath(new URL("../../app/src/main.ts", import.meta.url)
 export const fromSource: Program = { command: process.execPath, args: [mainFile] }
 
 const linesKept = 10_000
+/** Only ends the wait for a service that never starts. On a busy machine some databases open slowly. */
+const startsWithinMs = 120_000
 
 export class ServiceProcess implements AsyncDisposable {
   /** The stderr lines of all its runs. The oldest lines are dropped first. */
@@ -120,10 +122,14 @@ export class ServiceProcess implements AsyncDisposable {
   /** Starts the service, also after an earlier run, and waits until it is ready. */
   async start(program?: Program): Promise<void> {
     await this.launch(program)
-    await eventually("the service is ready", async () => {
-      this.#mustRun()
-      return (await this.statusOf("/health/ready")) === 200 ? true : undefined
-    }).catch((error: unknown) => {
+    await eventually(
+      "the service is ready",
+      async () => {
+        this.#mustRun()
+        return (await this.statusOf("/health/ready")) === 200 ? true : undefined
+      },
+      startsWithinMs,
+    ).catch((error: unknown) => {
       throw new Error(`${error}; ${this.#lastWords()}`)
     })
   }
@@ -152,10 +158,14 @@ export class ServiceProcess implements AsyncDisposable {
     })
     this.#captureLogs(child)
     this.#options.recorder?.node("started", this.#name)
-    this.#url = await eventually("the service listens", () => {
-      this.#mustRun()
-      return /listens on (https?:\S+)\n/.exec(this.#output)?.[1]
-    })
+    this.#url = await eventually(
+      "the service listens",
+      () => {
+        this.#mustRun()
+        return /listens on (https?:\S+)\n/.exec(this.#output)?.[1]
+      },
+      startsWithinMs,
+    )
   }
 
   /** Ends the process without notice. */

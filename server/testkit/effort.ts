@@ -79,6 +79,15 @@ export const isEveryCrashTried: boolean = shareOfRuns > 1
 /** The faults of clusters on databases other than PostgreSQL, which has all of them in every run. */
 export const clusterFaultsTried: "all" | "killedNode" = shareOfRuns > 1 ? "all" : "killedNode"
 
+/**
+ * Whether a test of a cluster judges how long something took. Only the matrix does: other tests run beside those of
+ * `npm test`, and a busy machine is slow without a fault.
+ */
+export const judgesTimes: boolean = shareOfRuns > 1
+
+/** How many requests a second a cluster gets. Databases that cannot take as many get fewer. */
+export const clusterRequestsPerSecond: number = shareOfRuns > 1 ? 200 : 60
+
 /** Whether the client library is also tested on runtimes and with tools that must be downloaded first. */
 export const testsAllRuntimes: boolean = hasAllRuntimes
 

@@ -1,13 +1,14 @@
 // Waits for something that another process does. It asks again and again. The time limit is generous, because it only
 // separates slow from never.
 
-const askEveryMs = 10
+const usuallyEveryMs = 10
 
 /** The first answer that is not undefined. */
 export const eventually = async <A>(
   what: string,
   ask: () => Promise<A | undefined> | A | undefined,
   withinMs = 30_000,
+  askEveryMs = usuallyEveryMs,
 ): Promise<A> => {
   const deadline = performance.now() + withinMs
   for (;;) {

@@ -1,13 +1,12 @@
-// A cluster on MySQL and on MariaDB. Only the matrix has these tests for now. After the kill of a node on MySQL the checker
-// found no broken promise, but creates took longer than the suite allows. The cause is not known yet.
-import { test } from "bun:test"
+// A cluster on MySQL, on MariaDB and on TiDB. Every run kills one node on the first two; the matrix tries all faults.
 import { clusterFaultsSuite } from "../../testkit/ClusterFaults.suite.ts"
 import { clusterFaultsTried } from "../../testkit/effort.ts"
 import { MysqlClusterStore } from "../../testkit/MysqlClusterStore.ts"
+import type { MysqlFlavour } from "../../testkit/MysqlServer.ts"
+import { describeMysql } from "../../testkit/mysql.ts"
 
-if (clusterFaultsTried === "all") {
-  clusterFaultsSuite(MysqlClusterStore.kind("mysql"), "all")
-  clusterFaultsSuite(MysqlClusterStore.kind("mariadb"), "all")
-} else {
-  test.skip("a cluster on MySQL and MariaDB (skipped: creates were too slow after the kill of a node, for a reason that is not known yet; npm run test:matrix tests it)", () => {})
+for (const flavour of ["mysql", "mariadb", "tidb"] satisfies ReadonlyArray<MysqlFlavour>) {
+  describeMysql(flavour, `faults on ${flavour}`, () => {
+    clusterFaultsSuite(MysqlClusterStore.kind(flavour), clusterFaultsTried)
+  })
 }
