@@ -7,6 +7,7 @@
 //   <!-- run: <how> -->                         a special way to run it, known to the test
 //   <!-- appears in: terminal 2 -->             the block is output, and a terminal shows it
 //   <!-- printed by: the program above -->      the block is output of the program before it
+import { HeadingSlugs } from "../web/site/HeadingSlugs.ts"
 import { filesBelow, textOf } from "./repository.ts"
 
 export interface DocumentBlock {
@@ -96,21 +97,13 @@ export const linksOf = (path: string): ReadonlyArray<DocumentLink> =>
 
 /** The anchors that GitHub gives the headings of a document. */
 export const anchorsOf = (path: string): ReadonlySet<string> => {
-  const seen = new Map<string, number>()
+  const slugs = new HeadingSlugs()
   const anchors = new Set<string>()
   let isCode = false
   for (const line of textOf(path).split("\n")) {
     if (/^ *```/.test(line)) isCode = !isCode
     const [, heading] = isCode ? [] : (/^#{1,6} (.+)$/.exec(line) ?? [])
-    if (heading === undefined) continue
-    const slug = heading
-      .toLowerCase()
-      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
-      .replaceAll(" ", "-")
-    const before = seen.get(slug) ?? 0
-    seen.set(slug, before + 1)
-    anchors.add(before === 0 ? slug : `${slug}-${before}`)
+    if (heading !== undefined) anchors.add(slugs.slugOf(heading))
   }
   return anchors
 }

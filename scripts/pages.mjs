@@ -2,7 +2,7 @@
 // pages needed, so only then are they installed.
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { ensureInstalled, root, stampOf } from "./install.mjs"
 import { withInstallLock } from "./installLock.mjs"
@@ -11,17 +11,36 @@ const web = join(root, "web")
 const stampFile = join(web, "dist", ".built-from")
 const buildWithinMs = 2 * 60_000
 
+/** What the pages are made from: the sources of the pages, the documents, and the pictures in the documents. */
+const sources = [
+  ...["kit", "console", "agent", "site", "build.ts"].map((name) => join("web", name)),
+  "docs",
+  "bench/results",
+  "http/src/pages",
+  "http/src/reference/html.ts",
+  "package.json",
+]
+
+/** The documents that are outside of docs. */
+const documentsElsewhere = () =>
+  [...readFileSync(join(root, "docs/navigation.json"), "utf8").matchAll(/"([^"]+\.md)"/g)]
+    .map(([, path]) => path)
+    .filter((path) => !path.startsWith("docs/"))
+
+const filesBelow = (path) =>
+  statSync(path).isFile()
+    ? [path]
+    : readdirSync(path, { recursive: true, withFileTypes: true })
+        .filter((file) => file.isFile())
+        .map((file) => join(file.parentPath, file.name))
+
 /** Changes when a file of the pages changes. */
 const sourcesStamp = () => {
   const hash = createHash("sha256").update(stampOf(web))
-  for (const folder of ["kit", "console", "agent"]) {
-    for (const file of readdirSync(join(web, folder), { recursive: true, withFileTypes: true })) {
-      if (!file.isFile()) continue
-      const path = join(file.parentPath, file.name)
-      hash.update(`\0${path.slice(web.length)}\0`).update(readFileSync(path))
-    }
+  for (const file of [...sources, ...documentsElsewhere()].flatMap((path) => filesBelow(join(root, path)))) {
+    hash.update(`\0${file.slice(root.length)}\0`).update(readFileSync(file))
   }
-  return hash.update(readFileSync(join(web, "build.ts"))).digest("hex")
+  return hash.digest("hex")
 }
 
 /** Installs the packages of the pages. Tests also need the types. Returns whether it succeeded. */

@@ -14,6 +14,7 @@ const programs = {
   listen: { needs: ["runtime"], args: ["app/src/main.ts", "listen"] },
   punctual: { needs: ["runtime"], args: ["app/src/main.ts"] },
   build: { needs: ["runtime", "drivers", "pages"], program: "node", args: ["scripts/build.mjs"] },
+  site: { needs: ["runtime", "pages"], args: ["scripts/site.ts"] },
   bench: { needs: [], args: ["bench/src/main.ts"] },
   soak: { needs: [], args: ["bench/src/soak/main.ts"] },
   test: { needs: [], args: ["scripts/check.ts"] },

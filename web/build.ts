@@ -1,11 +1,13 @@
 // Bundles the pages of each product into one file, web/dist/<product>.pack: every file of its pages, compressed. The
-// program reads it at its start, and the executable contains it. scripts/pages.mjs runs this when the sources have
-// changed.
+// documentation becomes docs.pack. The program reads these files at its start, and the executable contains them.
+// scripts/pages.mjs runs this when the sources have changed.
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
+import { type PageFile, writePagePack } from "@punctual/http/pages/PagePack"
 import { agentPageNames } from "./agent/agentPageNames.ts"
 import { pageNames } from "./console/pageNames.ts"
+import { buildSite } from "./site/buildSite.ts"
 
 const folder = import.meta.dir
 
@@ -44,16 +46,22 @@ const contentTypes: Readonly<Record<string, string>> = {
   svg: "image/svg+xml",
 }
 
-const pack = async ({ name, title, pages, root, withoutScript }: Product): Promise<string> => {
-  const files: Record<string, { readonly type: string; readonly gzip: string }> = {}
+const gzipped = (contentType: string, content: Uint8Array | string): PageFile => ({
+  contentType,
+  isGzip: true,
+  bytes: gzipSync(content, { level: 9 }),
+})
+
+const pack = async ({ name, title, pages, root, withoutScript }: Product): Promise<Uint8Array> => {
+  const files = new Map<string, PageFile>()
   const add = (file: string, content: Uint8Array | string): void => {
     const type = contentTypes[file.slice(file.lastIndexOf(".") + 1)]
     if (type === undefined) throw new Error(`build.ts does not know the content type of ${file}`)
-    files[file] = { type, gzip: gzipSync(content, { level: 9 }).toString("base64") }
+    files.set(file, gzipped(type, content))
   }
   /** The output of an entry point, by its name and ending. */
   const named = (pattern: RegExp): string => {
-    const found = Object.keys(files).find((file) => pattern.test(file))
+    const found = [...files.keys()].find((file) => pattern.test(file))
     if (found === undefined) throw new Error(`the bundle has no file like ${pattern}`)
     return found
   }
@@ -101,10 +109,21 @@ const pack = async ({ name, title, pages, root, withoutScript }: Product): Promi
 </html>
 `,
   )
-  return JSON.stringify({ pages, files })
+  return writePagePack({ pages, files })
 }
 
 mkdirSync(join(folder, "dist"), { recursive: true })
 for (const product of products) {
   writeFileSync(join(folder, `dist/${product.name}.pack`), await pack(product))
 }
+
+const site = await buildSite(join(folder, ".."))
+// The tests of the documents fail for each of these. A service starts nevertheless.
+for (const problem of site.problems) process.stderr.write(`${problem}\n`)
+const siteFiles = [...site.files].map(([name, { contentType, content }]): [string, PageFile] => [
+  name,
+  contentType === "image/png"
+    ? { contentType, isGzip: false, bytes: Buffer.from(content) }
+    : gzipped(contentType, content),
+])
+writeFileSync(join(folder, "dist/docs.pack"), writePagePack({ pages: [], files: new Map(siteFiles) }))

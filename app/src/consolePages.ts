@@ -3,4 +3,4 @@ import type { PagePack } from "@punctual/http/pages/PagePack"
 import { builtPages } from "./builtPages.ts"
 
 export const consolePages = (): Promise<PagePack | undefined> =>
-  builtPages("console", () => import("../../web/dist/console.pack", { with: { type: "text" } }))
+  builtPages("console", () => import("../../web/dist/console.pack", { with: { type: "file" } }))

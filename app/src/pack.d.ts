@@ -1,5 +1,5 @@
-// The built pages of the console, imported as text. The file exists only after a build.
+// Built pages, imported as the path of their file. The file exists only after a build.
 declare module "*.pack" {
-  const text: string
-  export default text
+  const path: string
+  export default path
 }

@@ -10,6 +10,7 @@ import { runService } from "@punctual/server/service"
 import { allStores } from "@punctual/server/stores/all"
 import { agentPages } from "./agentPages.ts"
 import { consolePages } from "./consolePages.ts"
+import { docsPages } from "./docsPages.ts"
 
 // A compiled executable has its file at the root of the sources, so the path of the worker differs there.
 const workerUrl = new URL(
@@ -34,12 +35,14 @@ export const program = async (args: ReadonlyArray<string>): Promise<number> => {
   const environment = process.env
   const serviceParts = async () => {
     const pages = await consolePages()
+    const docs = await docsPages()
     return {
       environment,
       adapters,
       workerUrl,
       installDriver,
       ...(pages === undefined ? {} : { pages }),
+      ...(docs === undefined ? {} : { docs }),
       onFatal: fail,
       writeError,
     }

@@ -67,6 +67,8 @@ export interface ServeOptions {
   readonly layer: (listening: Listening) => ServiceLayer
   /** The pages of the console, if they were built. */
   readonly pages?: PagePack
+  /** The documentation, if it was built. */
+  readonly docs?: PagePack
   /** The program and its settings, for operators. */
   readonly about?: HttpServiceOptions["about"]
   /** Completes when the process is asked to stop. */
@@ -95,6 +97,7 @@ export const serve = Effect.fn("serve")(function* (
   const pageRoutes = yield* makePageRoutes({
     limits,
     ...(options.pages === undefined ? {} : { pages: options.pages }),
+    ...(options.docs === undefined ? {} : { docs: options.docs }),
   })
   let service: Pick<HttpService, "handle"> = yield* makeStartingService({ guard, pageRoutes })
   const certificate = yield* certificateOf(configuration)

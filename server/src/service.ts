@@ -48,6 +48,8 @@ export interface ServiceParts {
   readonly installDriver: InstallDriver
   /** The pages of the console, if they were built. */
   readonly pages?: PagePack
+  /** The documentation, if it was built. */
+  readonly docs?: PagePack
   /** Another product in the same process. */
   readonly companion?: Companion
   /** Ends the process at once. Nothing may be acknowledged after this. */
@@ -218,6 +220,7 @@ export const serviceOf = (
       configuration,
       layer: serviceLayer(configuration, parts),
       ...(parts.pages === undefined ? {} : { pages: parts.pages }),
+      ...(parts.docs === undefined ? {} : { docs: parts.docs }),
       ...run,
     }),
   )
@@ -251,9 +254,7 @@ export const runService = async (parts: ServiceParts): Promise<number> => {
       if (startMs !== undefined) yield* Effect.logWarning(clockShown(startMs))
       yield* Effect.annotateLogs(Effect.logInfo("settings in force"), effective)
       const egressText = effective[settings.egress.name] ?? ""
-      process.stdout.write(
-        welcome(started, configuration, egressText, parts.pages !== undefined) + started.companionLines,
-      )
+      process.stdout.write(welcome(started, configuration, egressText, parts) + started.companionLines)
     })
   const program = Effect.gen(function* () {
     yield* endOnUncaught(parts.onFatal)
@@ -291,12 +292,12 @@ const welcome = (
   { listening: { url, port }, status, needsKey }: Started,
   configuration: Configuration,
   egressText: string,
-  hasConsole: boolean,
+  { pages, docs }: Pick<ServiceParts, "pages" | "docs">,
 ): string => {
   const { store, cluster } = configuration
   const place = `Punctual ${build.version} listens on ${url}
-${hasConsole ? `  console    ${url}/console/\n` : ""}  API        ${url}/api/v1
-  docs       ${url}/docs/api
+${pages === undefined ? "" : `  console    ${url}/console/\n`}  API        ${url}/api/v1
+  docs       ${url}/docs/${docs === undefined ? "api" : ""}
   data       ${store.place}
 ${port === defaultPort ? "" : `  commands   export ${urlName}=${url}\n`}${everyAddress(configuration, port)}`
   if (cluster !== undefined) {

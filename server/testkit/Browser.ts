@@ -132,6 +132,10 @@ export class BrowserPage implements AsyncDisposable {
     page.on("console", (message) => {
       if (["error", "warning"].includes(message.type())) note(`${message.type()}: ${message.text()}`)
     })
+    // A new document does not have axe yet.
+    page.on("framenavigated", () => {
+      this.#hasAxe = false
+    })
     page.on("pageerror", (error) => note(`uncaught: ${error.message}`))
     page.on("request", (request) => {
       if (new URL(request.url()).origin !== origin) note(`asked another host: ${request.url()}`)

@@ -21,7 +21,7 @@ export const withAgent = async (
   options: Partial<AgentHttpOptions> = {},
   calls = new StagedCalls(options.nowMs),
 ): Promise<void> => {
-  const pages = readPagePack(readFileSync(agentPack, "utf8"))
+  const pages = readPagePack(readFileSync(agentPack))
   await using server = await AgentServer.start(calls.service, { pages, ...options })
   await use({ url: server.url, server, calls })
   if (server.defects.length > 0) throw new Error(`the agent failed: ${server.defects.map(String).join("; ")}`)

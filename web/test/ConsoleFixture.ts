@@ -32,7 +32,7 @@ export const withConsole = (
   options: ServiceOptions,
   use: (service: ConsoleService) => Promise<void>,
 ): Promise<void> =>
-  withService({ pages: readPagePack(readFileSync(packFile, "utf8")), ...options }, (service) => {
+  withService({ pages: readPagePack(readFileSync(packFile)), ...options }, (service) => {
     const send = callsOf(() => service.url)
     return use({
       ...service,

@@ -74,7 +74,7 @@ export const withLiveAgent = async (
   use: (run: LiveRun) => Promise<void>,
   http: Partial<AgentHttpOptions> = {},
 ): Promise<void> => {
-  const pages = readPagePack(readFileSync(agentPack, "utf8"))
+  const pages = readPagePack(readFileSync(agentPack))
   await using agent = await LiveAgent.start({ http: { pages, ...http } })
   const readers = async () => {
     const { body } = await agent.send("GET", "/metrics")

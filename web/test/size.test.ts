@@ -17,10 +17,10 @@ test.each(products)(
   "the first page and the other pages of the $name stay within their sizes",
   ({ name: product, pagesMin }) => {
     const { files } = readPagePack(
-      readFileSync(fileURLToPath(new URL(`../dist/${product}.pack`, import.meta.url)), "utf8"),
+      readFileSync(fileURLToPath(new URL(`../dist/${product}.pack`, import.meta.url))),
     )
     const textOf = (name: string) =>
-      new TextDecoder().decode(gunzipSync(files.get(name)?.gzip ?? new Uint8Array()))
+      new TextDecoder().decode(gunzipSync(files.get(name)?.bytes ?? new Uint8Array()))
     const matches = (name: string, pattern: RegExp) =>
       [...textOf(name).matchAll(pattern)].map(([, found = ""]) => found)
     /** The file and everything that it needs at once. */
@@ -32,7 +32,7 @@ test.each(products)(
       return seen
     }
     const bytesOf = (names: Iterable<string>) =>
-      [...names].reduce((sum, name) => sum + (files.get(name)?.gzip.byteLength ?? 0), 0)
+      [...names].reduce((sum, name) => sum + (files.get(name)?.bytes.byteLength ?? 0), 0)
 
     const first = new Set(["index.html"])
     for (const name of matches("index.html", /="\.\/([^"]+)"/g))

@@ -6,7 +6,8 @@ const root = document.documentElement
 const themes = ["light", "dark"]
 const chosen = () => {
   try {
-    return localStorage.getItem("punctual-theme")
+    // The console and the documentation keep their theme in the same place.
+    return JSON.parse(localStorage.getItem("punctual.theme"))
   } catch {
     return null
   }
@@ -26,7 +27,7 @@ const showTheme = () => {
   button.addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark"
     try {
-      localStorage.setItem("punctual-theme", root.dataset.theme)
+      localStorage.setItem("punctual.theme", JSON.stringify(root.dataset.theme))
     } catch {
       // Without storage the choice lasts until the page is closed.
     }

@@ -27,6 +27,8 @@ export interface PageAssets {
 export interface PageTerms {
   readonly introduction: ReadonlyArray<IntroductionPart>
   readonly examples: ExampleTerms
+  /** The address of the documentation, relative to the page, if there is one. */
+  readonly docs?: string
 }
 
 export const renderPage = async (
@@ -70,7 +72,7 @@ export const renderPage = async (
       [...objects].map((name) => [`schema.${name}`, name]),
     ),
   ]
-  return page(document, assets, nav.join(""), [
+  return page(document, assets, terms, nav.join(""), [
     ...introduction.map(({ id, title, html }) => introductionPart(id, title, html(context))),
     ...sections,
     groupHead("Objects", "Objects that several answers share."),
@@ -180,6 +182,7 @@ const navGroup = (title: string, links: ReadonlyArray<readonly [id: string, text
 const page = (
   { info }: OpenApiDocument,
   { style, script, icon }: PageAssets,
+  { docs }: PageTerms,
   nav: string,
   main: ReadonlyArray<string>,
 ): string => `<!doctype html>
@@ -198,7 +201,7 @@ const page = (
 <header>
 <button type="button" id="menu" aria-controls="nav" aria-expanded="false" hidden>Menu</button>
 <a class="brand" href="#introduction">${iconSvg}${escapeHtml(info.title)} <span>API v${escapeHtml(info.version)}</span></a>
-<a class="document" href="../openapi.json">OpenAPI</a>
+${docs === undefined ? "" : `<a class="document" href="${docs}">Docs</a>\n`}<a class="document" href="../openapi.json">OpenAPI</a>
 <button type="button" id="theme" hidden>Theme</button>
 </header>
 <nav id="nav" aria-label="Calls">

@@ -1,9 +1,10 @@
-// The routes that need nothing from the engine: the console, the reference page and the OpenAPI document. The service
+// The routes that need nothing from the engine: the console, the documentation and the OpenAPI document. The service
 // opens them with its port, so people see a page also while the service starts, waits for its store, or drains.
 import type { Limits } from "@punctual/api/Limits"
 import type { HttpAnswer } from "@punctual/http/HttpAnswer"
 import { routeMetrics } from "@punctual/http/HttpMetrics"
 import { consoleRoutes } from "@punctual/http/pages/ConsoleRoutes"
+import { docsRoutes } from "@punctual/http/pages/docsRoutes"
 import type { PagePack } from "@punctual/http/pages/PagePack"
 import type { Route } from "@punctual/http/Route"
 import { makeReference } from "@punctual/http/reference/Reference"
@@ -24,18 +25,26 @@ export interface PageRoutesOptions {
   readonly limits: Limits
   /** The pages of the console. Absent if they were not built. */
   readonly pages?: PagePack
+  /** The documentation. Absent if it was not built. */
+  readonly docs?: PagePack
 }
 
-export const makePageRoutes = ({ limits, pages }: PageRoutesOptions): Effect.Effect<PageRoutes> =>
+export const makePageRoutes = ({ limits, pages, docs }: PageRoutesOptions): Effect.Effect<PageRoutes> =>
   Effect.map(Effect.context<never>(), (context) => {
-    const reference = makeReference(timerReference(limits))
+    const site = docs === undefined ? undefined : docsRoutes(docs, "/docs/")
+    const reference = makeReference({
+      ...timerReference(limits),
+      ...(site === undefined ? {} : { docs: "index.html" }),
+    })
     const console = pages === undefined ? undefined : consoleRoutes(pages, "/console/")
     const answers: Record<string, SiteAnswer> = {
       "/": redirectTo(console === undefined ? "docs/api" : "console/"),
       "/openapi.json": reference.openApi,
-      "/docs": redirectTo("docs/api"),
+      "/docs": redirectTo(site === undefined ? "docs/api" : "docs/"),
       "/docs/": redirectTo("api"),
       "/docs/api": reference.page,
+      // The pages of the documentation link to this name, because it also exists in a folder of files.
+      "/docs/api.html": redirectTo("api"),
       "/docs/api/": redirectTo("../api"),
       "/docs/api.css": reference.style,
       "/docs/api.js": reference.script,
@@ -53,10 +62,15 @@ export const makePageRoutes = ({ limits, pages }: PageRoutesOptions): Effect.Eff
       routes.set("/console", readOnlyRoute("/console", redirectTo("console/"), metrics))
       for (const [path, answer] of console.answers) routes.set(path, readOnlyRoute(path, answer, metrics))
     }
-    return { routes, linkable: new Set([...linkablePaths, ...(console?.pagePaths ?? [])]) }
+    if (site !== undefined) {
+      const metrics = routeMetrics(namePrefix, "/docs/", context)
+      for (const [path, answer] of site.answers) routes.set(path, readOnlyRoute(path, answer, metrics))
+    }
+    const pagePaths = [...(console?.pagePaths ?? []), ...(site?.pagePaths ?? [])]
+    return { routes, linkable: new Set([...linkablePaths, ...pagePaths]) }
   })
 
-const linkablePaths = ["/", "/docs", "/docs/", "/docs/api", "/docs/api/"]
+const linkablePaths = ["/", "/docs", "/docs/", "/docs/api", "/docs/api/", "/docs/api.html"]
 
 /** The address is relative, because a proxy may serve the service below a path that the service does not know. */
 const redirectTo = (location: string) => (): HttpAnswer => ({ status: 302, headers: { location }, body: "" })

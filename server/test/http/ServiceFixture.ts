@@ -72,6 +72,8 @@ export interface ServiceOptions {
   readonly cluster?: HttpServiceOptions["cluster"]
   readonly messages?: HttpServiceOptions["messages"]
   readonly pages?: PagePack
+  /** The documentation. */
+  readonly docs?: PagePack
   readonly about?: HttpServiceOptions["about"]
   /** Which requests may come in. If absent, requests may name any host. */
   readonly guard?: Partial<HttpServiceOptions["guard"]>
@@ -109,6 +111,7 @@ export const withService = (
         pageRoutes: yield* makePageRoutes({
           limits,
           ...(options.pages === undefined ? {} : { pages: options.pages }),
+          ...(options.docs === undefined ? {} : { docs: options.docs }),
         }),
         ...(options.about === undefined ? {} : { about: options.about }),
         keys: { keys, gate },

@@ -9,7 +9,11 @@ import { type ServiceLayer, serve } from "../../src/serve.ts"
 import { readConfiguration } from "../../src/settings/Configuration.ts"
 import { allStores } from "../../src/stores/all.ts"
 
-const pageFile = (contentType: string, text: string) => ({ contentType, gzip: Bun.gzipSync(text) })
+const pageFile = (contentType: string, text: string) => ({
+  contentType,
+  isGzip: true,
+  bytes: Bun.gzipSync(text),
+})
 const pages: PagePack = {
   pages: ["timers"],
   files: new Map([

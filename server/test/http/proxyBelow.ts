@@ -7,7 +7,11 @@ export const proxyBelow = (prefix: string, url: string) =>
     fetch: ({ url: asked, method }) => {
       const { pathname, search } = new URL(asked)
       return pathname.startsWith(`${prefix}/`)
-        ? fetch(url + pathname.slice(prefix.length) + search, { method, redirect: "manual" })
+        ? fetch(url + pathname.slice(prefix.length) + search, {
+            method,
+            redirect: "manual",
+            decompress: false,
+          })
         : new Response("outside", { status: 418 })
     },
   })

@@ -72,7 +72,11 @@ test("alone in a folder it fires a timer, stops when asked, and finds its data a
   expect(await create("soon", "50ms")).toMatchObject({ result: "created" })
   expect(await create("later", "1h")).toMatchObject({ result: "created" })
   await receiver.until("the timer fired", ({ length }) => length === 1)
-  expect(await (await fetch(`${service.url}/docs`)).text()).toContain("Punctual API reference")
+  const docs = await (await fetch(`${service.url}/docs`)).text()
+  expect(docs).toContain("<title>Punctual documentation</title>")
+  const [picture = ""] = /pictures\/[^"]+\.png/.exec(docs) ?? []
+  expect((await fetch(`${service.url}/docs/${picture}`)).headers.get("content-type")).toBe("image/png")
+  expect(await (await fetch(`${service.url}/docs/api`)).text()).toContain("Punctual API reference")
   expect((await fetch(`${service.url}/docs/api.js`)).headers.get("content-type")).toStartWith(
     "text/javascript",
   )
