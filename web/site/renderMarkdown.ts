@@ -38,6 +38,8 @@ export const renderMarkdown = (path: string, markdown: string, context: RenderCo
 /** A page on a phone has room for about this many characters of code in a line. */
 const narrowLineChars = 40
 
+const shortCodeChars = 12
+
 /** Tables with fewer columns fit on a phone, because their text wraps. */
 const wideTableColumns = 4
 
@@ -76,7 +78,7 @@ class DocumentRenderer {
       strong: (html) => `<strong>${html}</strong>`,
       emphasis: (html) => `<em>${html}</em>`,
       strikethrough: (html) => `<del>${html}</del>`,
-      codespan: (html) => `<code>${html}</code>`,
+      codespan: (html) => `<code>${breakable(html)}</code>`,
       link: (html, { href }) => this.#link(html, href),
       image: (alt, { src }) => this.#picture(src, alt),
     })
@@ -148,6 +150,10 @@ class DocumentRenderer {
 
 const anchorOf = (id: string, text: string): string =>
   `<a class="anchor" href="#${escapeHtml(id)}" aria-label="Link to the section: ${escapeHtml(text)}">#</a>`
+
+/** A long name without spaces may break after a part of it. */
+const breakable = (html: string): string =>
+  html.length <= shortCodeChars ? html : html.replaceAll(/[_/](?=\w)/g, "$&<wbr>")
 
 const alignment = (align: string | undefined): string => (align === undefined ? "" : ` class="${align}"`)
 

@@ -150,7 +150,7 @@ describe("HTML in a document", () => {
       const { html } = render(markdown)
       // Without the tags that the site writes itself, no tag and no handler is left.
       const others = html.replaceAll(
-        /<\/?(?:p|h1|h2|table|thead|tbody|tr|th|td|ul|li|code|pre|div|span|a|img)(?: (?:class|id|href|src|alt|width|height|scope|loading|role|tabindex|rel|aria-label|data-language)="[^"<>]*")*>/g,
+        /<\/?(?:p|h1|h2|table|thead|tbody|tr|th|td|ul|li|code|pre|div|span|a|img|wbr)(?: (?:class|id|href|src|alt|width|height|scope|loading|role|tabindex|rel|aria-label|data-language)="[^"<>]*")*>/g,
         "",
       )
       expect([markdown, others.includes("<")]).toEqual([markdown, false])

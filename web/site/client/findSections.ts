@@ -99,7 +99,7 @@ const placeScore = (text: string, word: string): number => {
     best = Math.max(best, begins && ends ? 3 : begins ? 2 : 1)
     places++
   }
-  return best === 0 ? 0 : best + (places - 1) * 0.75
+  return best === 0 ? 0 : best + (places - 1) * 0.4
 }
 
 const isWordCharacter = (character: string): boolean => /[\p{L}\p{N}_]/u.test(character)
