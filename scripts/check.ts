@@ -132,7 +132,8 @@ const runAll = async (what: Asked): Promise<ReadonlyArray<Result>> => {
   const sideBySide = what.isFast
     ? await runLanes([statics, tests("fast")])
     : await runLanes([[...statics, ...tests("fast"), ...tests("pages")], tests("servers")])
-  const atEnd = await runLanes([tests("clusters"), tests("processes")])
+  // These tests wait most of the time, so a third lane takes files of both groups.
+  const atEnd = await runLanes([tests("clusters"), tests("processes"), []])
   const ran = await withSecondRuns([...sideBySide, ...atEnd], (group, file) => runOf(group, [file])(true))
   if (chosen.length === 0)
     return [...ran, nothing(what.paths.join(" "), "no test file of the group has this text in its path")]
