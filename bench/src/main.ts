@@ -25,6 +25,7 @@ import { P7 } from "./benchmarks/P7.ts"
 import { P8 } from "./benchmarks/P8.ts"
 import { P9 } from "./benchmarks/P9.ts"
 import { P10 } from "./benchmarks/P10.ts"
+import { Size } from "./benchmarks/Size.ts"
 import { Vacuum } from "./benchmarks/Vacuum.ts"
 import { type KeptReport, mergeReports } from "./mergeReports.ts"
 import { peers } from "./peers/Peer.ts"
@@ -48,6 +49,7 @@ const benchmarks: ReadonlyArray<Benchmark> = [
   Isolation,
   Console,
   Keys,
+  Size,
   Vacuum,
   Agent,
 ]
