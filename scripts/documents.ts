@@ -36,6 +36,7 @@ export const documents = (): ReadonlyArray<string> => [
   "ARCHITECTURE.md",
   "CONTRIBUTING.md",
   "CHANGELOG.md",
+  "SECURITY.md",
   ...filesBelow("docs", ".md"),
   ...filesBelow("bench", ".md"),
   "sdks/conformance/README.md",
