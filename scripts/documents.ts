@@ -39,6 +39,7 @@ export const documents = (): ReadonlyArray<string> => [
   "SECURITY.md",
   ...filesBelow("docs", ".md"),
   ...filesBelow("bench", ".md"),
+  "deploy/helm/punctual/README.md",
   "sdks/conformance/README.md",
   "sdks/go/README.md",
   "sdks/harness/README.md",

@@ -1,7 +1,7 @@
 // `npm run test:matrix`: checks that take too long for every commit. It runs model and property tests with ten times
 // their usual runs, clusters on every database under every fault, the console over a million timers, the agent killed at
-// every step on every bus and store, the package of the client on several runtimes, the clients in other languages, more
-// worlds of the simulator than `npm test`, and its mutations.
+// every step on every bus and store, upgrades from several versions, the package of the client on several runtimes, the
+// clients in other languages, more worlds of the simulator than `npm test`, and its mutations.
 // The parts run one after the other and print their progress. The last line has the form of `npm test`: all worlds
 // together count as one test, and so do all mutations and all clients.
 import { parseArgs } from "node:util"
@@ -11,7 +11,17 @@ import { summaryOf } from "./summary.ts"
 import { GroupSorter, groups, testFiles } from "./testGroups.ts"
 import { runTests } from "./testRun.ts"
 
-const parts = ["models", "stores", "console", "crashes", "client", "clients", "seeds", "mutations"] as const
+const parts = [
+  "models",
+  "stores",
+  "console",
+  "crashes",
+  "upgrades",
+  "client",
+  "clients",
+  "seeds",
+  "mutations",
+] as const
 type Part = (typeof parts)[number]
 
 /** The console on SQLite. It lists a million timers here. */
@@ -24,8 +34,10 @@ const clustersFile = "server/testkit/ClusterRun.ts"
 const crashesFile = "agent/test/process/crashes.test.ts"
 /** The package of the client. Here it also runs on several versions of Node, and tools of the registry check it. */
 const packageFile = "sdks/typescript/test/process/package.test.ts"
+/** Clusters that are upgraded. Here they begin with more versions. */
+const upgradesFile = "server/test/process/versionUpgrade.test.ts"
 /** They have parts of their own. */
-const ownParts: ReadonlyArray<string> = [consoleFile, crashesFile, packageFile]
+const ownParts: ReadonlyArray<string> = [consoleFile, crashesFile, upgradesFile, packageFile]
 
 const usage = `npm run test:matrix -- [options]
   --only PART    one of ${parts.join(", ")}
@@ -111,6 +123,9 @@ const run = async ({ parts, seeds, from }: Asked): Promise<ReadonlyArray<Result>
   }
   if (parts.includes("crashes")) {
     results.push(await runTests({ title: "crashes", files: [crashesFile], ...crashesEffort }, true))
+  }
+  if (parts.includes("upgrades")) {
+    results.push(await runTests({ title: "upgrades", files: [upgradesFile], ...matrixEffort }, true))
   }
   if (parts.includes("client")) {
     results.push(await runTests({ title: "client", files: [packageFile], ...matrixEffort }, true))

@@ -27,6 +27,7 @@ export const serverStarters: ReadonlyArray<string> = [
   "server/testkit/DebianPackages.ts",
   "server/testkit/DebianSuite.ts",
   "server/testkit/FerretBinaries.ts",
+  "server/testkit/GoTools.ts",
   "server/testkit/MavenPackages.ts",
   "server/testkit/ServerProcess.ts",
   "bus/testkit/KafkaServer.ts",

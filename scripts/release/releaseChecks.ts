@@ -11,6 +11,8 @@ const versionedFiles = (): ReadonlyArray<string> => [
   "packages/punctual/package.json",
 ]
 
+const chartFile = "deploy/helm/punctual/Chart.yaml"
+
 /** Sentences that say what is wrong; empty if a release may be made. */
 export const releaseProblems = (): ReadonlyArray<string> => {
   const version = releaseVersion()
@@ -18,6 +20,12 @@ export const releaseProblems = (): ReadonlyArray<string> => {
     const found: string = JSON.parse(textOf(file)).version
     return found === version ? [] : [`${file} has version ${found}, but package.json has ${version}.`]
   })
+  const chart = textOf(chartFile)
+  for (const name of ["version", "appVersion"]) {
+    const found = new RegExp(`^${name}: (\\S+)$`, "m").exec(chart)?.[1]
+    if (found !== version)
+      others.push(`${chartFile} has version ${found} as ${name}, but package.json has ${version}.`)
+  }
   const hasEntry = textOf("CHANGELOG.md").includes(`\n## [${version}]`)
   const { stdout } = spawnSync("git", ["status", "--porcelain"], { cwd: root, encoding: "utf8" })
   return [

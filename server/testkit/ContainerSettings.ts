@@ -52,3 +52,18 @@ export const loopbackSettings = (
   })
   return Object.fromEntries(settings)
 }
+
+/** Creates a timer that is due at once, with this key. Returns the status of the answer. */
+export const createdStatus = async (
+  url: string,
+  timer: { readonly timerId: string; readonly callbackUrl: string },
+  key: string,
+): Promise<number> => {
+  const response = await fetch(`${url}/api/v1/timers/create`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+    body: JSON.stringify({ namespace: "deployed", delay: "100ms", ...timer }),
+  })
+  await response.body?.cancel()
+  return response.status
+}

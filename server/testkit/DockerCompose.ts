@@ -1,7 +1,8 @@
 // Docker Compose from Debian's packages, to check the files in deploy/compose. It reads them and shows what it understood.
 // It needs no engine for that.
 import { execFileSync } from "node:child_process"
-import { debianSuite, suiteCommand } from "./DebianSuite.ts"
+import { deployTools, deployToolsFolder } from "./DebianDeployTools.ts"
+import { suiteCommand } from "./DebianSuite.ts"
 import { describeNeeding } from "./describeUnless.ts"
 
 /** A service, as far as tests look at it. */
@@ -27,26 +28,15 @@ export interface ComposeProject {
   readonly secrets?: Readonly<Record<string, { readonly file: string }>>
 }
 
-const suite = () =>
-  debianSuite({
-    title: "Docker Compose",
-    name: "docker-compose-1",
-    suite: "sid",
-    packages: ["docker-compose"],
-  })
-
 /** Defines tests that need Docker Compose. Without it they are skipped by name, or fail in CI. */
 export const describeCompose = (name: string, body: () => void): void => {
-  const found = suite()
+  const found = deployTools()
   describeNeeding("missing" in found ? found.missing : undefined, name, body)
 }
 
 /** How to start Docker Compose itself. */
-export const composeProgram = (): { readonly command: string; readonly args: ReadonlyArray<string> } => {
-  const found = suite()
-  if ("missing" in found) throw new Error(found.missing)
-  return suiteCommand(found.folder, "usr/libexec/docker/cli-plugins/docker-compose")
-}
+const composeProgram = () =>
+  suiteCommand(deployToolsFolder(), "usr/libexec/docker/cli-plugins/docker-compose")
 
 /** What Docker Compose understands of the file: with the profiles in .env beside it, or with these. */
 export const composeProject = (file: string, profiles: ReadonlyArray<string> = []): ComposeProject => {

@@ -2,12 +2,13 @@
 // on PostgreSQL 18 with the extension DocumentDB, from Debian's newest suite. All parts are kept in the cache folder of
 // the user.
 import { execFileSync } from "node:child_process"
-import { copyFileSync, cpSync, existsSync, readdirSync, rmSync } from "node:fs"
+import { copyFileSync, cpSync, readdirSync, rmSync } from "node:fs"
 import { delimiter, join } from "node:path"
 import { unpackDebian } from "./DebianPackages.ts"
 import { debianSuite } from "./DebianSuite.ts"
 import { describeNeeding } from "./describeUnless.ts"
 import { fetchedFolder } from "./fetchedFolder.ts"
+import { goProgram } from "./GoTools.ts"
 import type { ServerProgram } from "./ServerProcess.ts"
 import { TemporaryFolder } from "./TemporaryFolder.ts"
 
@@ -21,9 +22,7 @@ export type FerretBinaries =
     }
   | { readonly missing: string }
 
-const version = "2.7.0"
-const goModule = `github.com/FerretDB/FerretDB/v2/cmd/ferretdb@v${version}`
-const buildWithinMs = 1_200_000
+const goModule = "github.com/FerretDB/FerretDB/v2/cmd/ferretdb@v2.7.0"
 
 let found: FerretBinaries | undefined
 
@@ -48,8 +47,9 @@ const locate = (): FerretBinaries => {
     finish: isPatched,
   })
   if ("missing" in suite) return suite
-  const built = fetchedFolder({ name: `ferretdb-${version}`, fill: isBuilt, withinMs: buildWithinMs })
-  if (built === undefined) return { missing: "no FerretDB: install Go 1.25 or newer, and allow it to fetch" }
+  const ferretdb = goProgram({ name: "ferretdb", from: goModule })
+  if (ferretdb === undefined)
+    return { missing: "no FerretDB: install Go 1.25 or newer, and allow it to fetch" }
   const postgres = (program: string, args: ReadonlyArray<string>) => programOf(suite.folder, program, args)
   const data = fetchedFolder({
     name: "documentdb-data-1",
@@ -58,7 +58,7 @@ const locate = (): FerretBinaries => {
   if (data === undefined)
     return { missing: "PostgreSQL with DocumentDB from Debian's packages does not start" }
   return {
-    ferretdb: join(built, "ferretdb"),
+    ferretdb,
     postgres,
     copyData: (path) => cpSync(join(data, "data"), path, { recursive: true }),
   }
@@ -96,20 +96,6 @@ const isPatched = (folder: string): boolean => {
   const extensions = join(folder, "usr/share/postgresql/18/extension")
   copyFileSync(join(extensions, "postgis-3.control"), join(extensions, "postgis.control"))
   return true
-}
-
-const isBuilt = (folder: string): boolean => {
-  process.stderr.write(`The tests need FerretDB: go install ${goModule}\n`)
-  try {
-    execFileSync("go", ["install", goModule], {
-      env: { ...process.env, GOBIN: folder, CGO_ENABLED: "0" },
-      stdio: ["ignore", "ignore", "inherit"],
-      timeout: buildWithinMs,
-    })
-  } catch {
-    process.stderr.write("That failed.\n")
-  }
-  return existsSync(join(folder, "ferretdb"))
 }
 
 /**

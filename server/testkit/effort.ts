@@ -76,6 +76,9 @@ export const movesOfOneTimer: number = moves
 /** In the matrix every bus and every store has all its crashes. Otherwise one pair has all, and the others have one. */
 export const isEveryCrashTried: boolean = shareOfRuns > 1
 
+/** Whether an upgrade of a cluster is also tried from versions before the latest one. */
+export const isEveryVersionTried: boolean = shareOfRuns > 1
+
 /** The faults of clusters on databases other than PostgreSQL, which has all of them in every run. */
 export const clusterFaultsTried: "all" | "killedNode" = shareOfRuns > 1 ? "all" : "killedNode"
 

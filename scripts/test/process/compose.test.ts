@@ -12,7 +12,7 @@ import { SQL } from "bun"
 import { allBuses } from "../../../server/src/buses/all.ts"
 import { readConfiguration } from "../../../server/src/settings/Configuration.ts"
 import { allStores } from "../../../server/src/stores/all.ts"
-import { type Container, loopbackSettings } from "../../../server/testkit/ContainerSettings.ts"
+import { type Container, createdStatus, loopbackSettings } from "../../../server/testkit/ContainerSettings.ts"
 import {
   type ComposeProject,
   type ComposeService,
@@ -154,8 +154,8 @@ describeCompose("Docker Compose", () => {
     await using node = await ServiceProcess.ready({ folder: folder.path, settings })
     await using receiver = await Receiver.listening()
     const key = readFileSync(join(folder.path, "data/admin.key"), "utf8").trim()
-    expect(await createStatus(node.url, receiver.url, "one", key)).toBe(200)
-    expect(await createStatus(node.url, receiver.url, "two", "wrong")).toBe(401)
+    expect(await createdStatus(node.url, { timerId: "one", callbackUrl: receiver.url }, key)).toBe(200)
+    expect(await createdStatus(node.url, { timerId: "two", callbackUrl: receiver.url }, "wrong")).toBe(401)
     await receiver.until("the timer fires", (deliveries) => deliveries.length === 1)
     expect(await node.terminate()).toBe(0)
   })
@@ -189,7 +189,9 @@ describeCompose("Docker Compose", () => {
         await using receiver = await Receiver.listening()
         const key = copy.secret("admin-key")
         for (const [index, { url }] of nodes.entries())
-          expect(await createStatus(url, receiver.url, `through-${index}`, key)).toBe(200)
+          expect(
+            await createdStatus(url, { timerId: `through-${index}`, callbackUrl: receiver.url }, key),
+          ).toBe(200)
         await receiver.until("a timer fires through each node", ({ length }) => length === nodes.length)
         const [first] = nodes
         if (first === undefined) throw new Error("there is no node")
@@ -250,16 +252,6 @@ const callThroughAgent = async (
   const probed = await ServiceProcess.command(["health"], { TIMER_URL: agent.url })
   expect(probed).toMatchObject({ code: 0, stdout: "ready\n" })
   expect(await agent.terminate()).toBe(0)
-}
-
-const createStatus = async (url: string, target: string, timerId: string, key: string): Promise<number> => {
-  const response = await fetch(`${url}/api/v1/timers/create`, {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
-    body: JSON.stringify({ namespace: "composed", timerId, delay: "100ms", callbackUrl: target }),
-  })
-  await response.body?.cancel()
-  return response.status
 }
 
 test("the files name only dashboards and rules that exist", () => {
