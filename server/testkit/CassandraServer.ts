@@ -43,8 +43,6 @@ export class CassandraServer implements AsyncDisposable {
         portCount: 3,
         prepare: (place) => writeConfiguration(place, settings),
         program: (place) => ({ command: "java", args: javaArguments(jars.folder, place) }),
-        isReady: (_, logs) =>
-          logs.slice(-500).some((line) => line.includes("Starting listening for CQL clients")),
         readyWithinMs: 180_000,
       }),
       settings["commitlog_sync"] === "periodic",

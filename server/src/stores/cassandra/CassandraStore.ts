@@ -124,7 +124,7 @@ const storageOver = (parts: StoreParts, calls: Calls, { historyRetentionMs }: Ca
     const { keys, fences } = parts
     const storage: ShardStorage["Service"] = {
       limits,
-      open: (shard) => calls.run(() => fences.claimed(shard)),
+      open: (shard, epoch) => calls.run(() => fences.opened(shard, epoch)),
       look: (looks) => calls.run(() => lookAt(keys, looks)),
       commit: (sent) => calls.run(() => Promise.all(sent.map((commit) => commits.commit(commit)))),
       due: (query) => calls.run(() => readDue(parts, query)),

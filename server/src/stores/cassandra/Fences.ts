@@ -114,6 +114,11 @@ export class Fences {
     await this.read(shard)
   }
 
+  /** The claim of this epoch has usually read the fence already. */
+  async opened(shard: number, epoch: number): Promise<void> {
+    if (this.#known.get(shard)?.epoch !== epoch) await this.read(shard)
+  }
+
   /** By shard, for readers that do not own the shards. */
   async lows(shards: ReadonlyArray<number>): Promise<ReadonlyMap<number, number>> {
     const rows = await this.#anchors("shard, kind, low", shards)

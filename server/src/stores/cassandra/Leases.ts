@@ -4,13 +4,13 @@
 import type { Announcement, Lease, Member, SeenBeat } from "../../ports/ShardLeases.ts"
 import { hasEnded, processHere } from "../ProcessIdentity.ts"
 import type { Fences } from "./Fences.ts"
+import { LeaseWrites, ofLeases } from "./LeaseWrites.ts"
 import { numberIn, textIn } from "./rows.ts"
 import type { BatchSession, Row, Statement } from "./Session.ts"
 
 /** Nodes disturb each other in one partition, so a batch may be refused although its leases are held. */
 const mostTries = 5
 
-const conditional = { isOfLeases: true, isConditional: true } as const
 const reading = { isOfLeases: true } as const
 
 type Held = { readonly shard: number; readonly epoch: number }
@@ -18,10 +18,12 @@ type Held = { readonly shard: number; readonly epoch: number }
 export class Leases {
   readonly #session: BatchSession
   readonly #fences: Fences
+  readonly #writes: LeaseWrites
 
   constructor(session: BatchSession, fences: Fences) {
     this.#session = session
     this.#fences = fences
+    this.#writes = new LeaseWrites(session)
   }
 
   async owners(): Promise<ReadonlyArray<Lease>> {
@@ -36,25 +38,12 @@ export class Leases {
   async claim({ shard, epoch, counter }: Lease, node: string): Promise<Lease | undefined> {
     const { store } = this.#session
     const next = { shard, epoch: epoch + 1, counter: counter + 1, foreign: 0, node }
-    const refused = await this.#session.batch(
-      [
-        {
-          query:
-            "UPDATE leases SET epoch = ?, counter = ?, node = ? WHERE store = ? AND shard = ? IF epoch = ? AND counter = ?",
-          params: [
-            BigInt(next.epoch),
-            BigInt(next.counter),
-            node,
-            store,
-            shard,
-            BigInt(epoch),
-            BigInt(counter),
-          ],
-        },
-      ],
-      conditional,
-    )
-    if (refused !== undefined) return undefined
+    const isTaken = await this.#writes.write({
+      query:
+        "UPDATE leases SET epoch = ?, counter = ?, node = ? WHERE store = ? AND shard = ? IF epoch = ? AND counter = ?",
+      params: [BigInt(next.epoch), BigInt(next.counter), node, store, shard, BigInt(epoch), BigInt(counter)],
+    })
+    if (!isTaken) return undefined
     const lost = await this.#session.batch(
       [
         {
@@ -77,8 +66,8 @@ export class Leases {
         return lease?.epoch === epoch && lease.node !== undefined ? lease : undefined
       })
       const statements = own.flatMap((lease) => (lease === undefined ? [] : [this.#renewal(lease)]))
-      const refused = statements.length === 0 ? undefined : await this.#session.batch(statements, conditional)
-      if (refused === undefined) return own.map((lease) => (lease === undefined ? undefined : { foreign: 0 }))
+      const isRenewed = statements.length === 0 || (await this.#writes.renew(statements))
+      if (isRenewed) return own.map((lease) => (lease === undefined ? undefined : { foreign: 0 }))
       if (tries === mostTries) throw new Error("the leases changed again and again while they were renewed")
     }
   }
@@ -92,15 +81,10 @@ export class Leases {
   }
 
   async release(shard: number, epoch: number): Promise<void> {
-    await this.#session.batch(
-      [
-        {
-          query: "UPDATE leases SET node = null WHERE store = ? AND shard = ? IF epoch = ?",
-          params: [this.#session.store, shard, BigInt(epoch)],
-        },
-      ],
-      conditional,
-    )
+    await this.#writes.write({
+      query: "UPDATE leases SET node = null WHERE store = ? AND shard = ? IF epoch = ?",
+      params: [this.#session.store, shard, BigInt(epoch)],
+    })
   }
 
   async members(): Promise<ReadonlyArray<Member>> {
@@ -139,7 +123,7 @@ export class Leases {
             ],
           },
         ],
-        conditional,
+        ofLeases,
       )
       if (refused === undefined) return true
       if (tries === mostTries) throw new Error(`the entry of ${node} changed again and again`)
@@ -162,7 +146,7 @@ export class Leases {
           params: [this.#session.store, node, ...values],
         },
       ],
-      conditional,
+      ofLeases,
     )
     return refused === undefined
   }

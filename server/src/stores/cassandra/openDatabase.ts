@@ -109,7 +109,10 @@ const opened = async (
 }
 
 /** Acknowledged writes must be on the disks of the nodes that acknowledged them. */
-const checkServers = async (session: Session, target: CassandraTarget): Promise<void> => {
+export const checkServers = async (
+  session: Pick<Session, "hosts" | "rowsAt">,
+  target: CassandraTarget,
+): Promise<void> => {
   for (const host of session.hosts(target.dataCenter)) {
     if (Number.parseInt(host.version, 10) < oldestServer) {
       throw new CassandraFailure(
