@@ -111,7 +111,11 @@ export class DynamoClient {
       status = answer.status
       text = await answer.text()
     } catch (error) {
-      throw new DynamoFailure("unreachable", `DynamoDB does not answer at ${this.#url} (${reasonOf(error)}).`)
+      const reason = reasonOf(error)
+      // Nothing was sent.
+      if (certificateReason.test(reason))
+        throw new DynamoFailure("untrusted", `The certificate of ${this.#url} cannot be trusted (${reason}).`)
+      throw new DynamoFailure("unreachable", `DynamoDB does not answer at ${this.#url} (${reason}).`)
     }
     if (text.length > mostAnswerBytes) throw new DynamoFailure("unreadable", "the answer is too long")
     if (status === 200) return parsed(text)
@@ -128,6 +132,9 @@ const parsed = (text: string): unknown => {
 }
 
 /** The code of a network error says more than its text. */
+/** The runtime's codes of certificates that it does not accept. */
+const certificateReason = /CERT|SIGNATURE|ALTNAME|^ERR_(?:TLS|SSL)|_CRL|ISSUER/
+
 const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return "failed"
   return error.name === "TimeoutError" ? "time limit" : "code" in error ? String(error.code) : error.name

@@ -17,6 +17,8 @@ const advice: Readonly<Record<string, string>> = {
   ResourceNotFoundException: "A table of the store is missing: check the region and the prefix in the URL.",
   ItemCollectionSizeLimitExceededException:
     "The pending timers of a shard have reached DynamoDB's limit of 10 GB.",
+  untrusted:
+    "Set NODE_EXTRA_CA_CERTS to the file of its certificate authority, and name a host that the certificate has.",
   unreachable: "Check the region and the endpoint in the URL, and the network.",
 }
 

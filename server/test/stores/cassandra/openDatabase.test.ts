@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import { join } from "node:path"
-import { openDatabase, openExisting } from "../../../src/stores/cassandra/openDatabase.ts"
+import { checkServers, openDatabase, openExisting } from "../../../src/stores/cassandra/openDatabase.ts"
 import { Session } from "../../../src/stores/cassandra/Session.ts"
 import { CassandraServer, missingCassandra } from "../../../testkit/CassandraServer.ts"
 import { makeCertificates } from "../../../testkit/Certificates.ts"
@@ -132,4 +132,14 @@ describeNeeding(missingCassandra(), "a store in Cassandra that cannot be opened"
       "the encrypted connection failed",
     )
   })
+})
+
+test("a server that is too old is refused by its version, and named", async () => {
+  const on = (version: string) =>
+    checkServers(
+      { hosts: () => [{ address: "10.0.0.7:9042", version }], rowsAt: async () => [] },
+      targetOf("cassandra://h/k"),
+    ).catch(String)
+  expect(await on("4.1.3")).toContain("10.0.0.7:9042 runs Cassandra 4.1.3, and this program needs 5.0")
+  expect(await on("5.0.9")).toBeUndefined()
 })

@@ -5,9 +5,12 @@ import type { AddressInfo } from "node:net"
 import { Effect, Exit, Layer } from "effect"
 import { DynamoKeeper } from "../../../src/stores/dynamodb/DynamoKeeper.ts"
 import { tablesAt } from "../../../src/stores/dynamodb/DynamoStore.ts"
+import { makeCertificates } from "../../../testkit/Certificates.ts"
 import { dynamoMissing } from "../../../testkit/DynamoServer.ts"
 import { describeNeeding } from "../../../testkit/describeUnless.ts"
 import { dynamoForTests, dynamoStore, placeOf } from "../../../testkit/dynamodb.ts"
+import { TemporaryFolder } from "../../../testkit/TemporaryFolder.ts"
+import { TlsFront } from "../../../testkit/TlsFront.ts"
 
 const opened = (url: string, shards = 2) =>
   Effect.runPromise(Effect.exit(Effect.scoped(Layer.build(dynamoStore(url, { shards })))))
@@ -130,6 +133,18 @@ describe("what AWS refuses", () => {
       })
     }, 30_000)
   }
+
+  test("an endpoint whose certificate nobody known has signed is refused, and named", async () => {
+    using folder = new TemporaryFolder()
+    const nowhere = { host: "127.0.0.1", port: 1 }
+    await using front = await TlsFront.before(nowhere, makeCertificates(folder.path))
+    const message = await refusal(
+      `dynamodb://key:hidden-secret@eu-central-1/p?endpoint=https://${front.address}`,
+    )
+    expect(message).toContain(`The certificate of https://${front.address}/ cannot be trusted`)
+    expect(message).toContain("NODE_EXTRA_CA_CERTS")
+    expect(message).not.toContain("hidden-secret")
+  }, 30_000)
 
   test("an address where nobody listens is named", async () => {
     const message = await refusal("dynamodb://key:hidden-secret@eu-central-1/p?endpoint=http://127.0.0.1:1")

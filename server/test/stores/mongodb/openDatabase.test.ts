@@ -5,9 +5,12 @@ import { ShardStorage } from "../../../src/ports/ShardStorage.ts"
 import { explainedMongodb } from "../../../src/stores/mongodb/failures.ts"
 import { MongodbKeeper } from "../../../src/stores/mongodb/MongodbKeeper.ts"
 import { openDatabase, whyUnfitMongodb } from "../../../src/stores/mongodb/openDatabase.ts"
+import { makeCertificates } from "../../../testkit/Certificates.ts"
 import { describeFerret } from "../../../testkit/FerretBinaries.ts"
 import { FerretServer } from "../../../testkit/FerretServer.ts"
 import { addressOf, ferretForTests, inDatabase, mongodbStoreAt } from "../../../testkit/mongodb.ts"
+import { TemporaryFolder } from "../../../testkit/TemporaryFolder.ts"
+import { TlsFront } from "../../../testkit/TlsFront.ts"
 
 const failureOf = async (url: string, shards = 4): Promise<string> => {
   const failure: unknown = await openDatabase(addressOf(url), shards).catch((error: unknown) => error)
@@ -67,6 +70,17 @@ describeFerret("opening a database on FerretDB", () => {
     const plain = await failureOf(`${server().database()}?tls=true`)
     expect(plain).toMatch(/cannot be reached/)
     for (const text of [gone, plain]) expect(text).not.toContain("secret")
+  })
+
+  test("TLS: a certificate is checked, and an unknown authority is refused with what to do", async () => {
+    using folder = new TemporaryFolder()
+    const certificates = makeCertificates(folder.path)
+    await using front = await TlsFront.before(server(), certificates)
+    const url = server()
+      .database()
+      .replace(/127\.0\.0\.1:\d+/, front.address)
+    expect(await failureOf(`${url}?tls=true`)).toContain("tlsCAFile=<file>")
+    await openDatabase(addressOf(`${url}?tls=true&tlsCAFile=${certificates.caFile}`), 4)
   })
 
   test("a wrong password is refused, and the error does not contain it", async () => {

@@ -3,8 +3,10 @@ import { expect, test } from "bun:test"
 import { Effect, Layer } from "effect"
 import { whyMysqlUnfit } from "../../../src/stores/mysql/checkMysql.ts"
 import { MysqlKeeper } from "../../../src/stores/mysql/MysqlKeeper.ts"
-import type { MysqlFlavour, MysqlServer } from "../../../testkit/MysqlServer.ts"
+import { makeCertificates } from "../../../testkit/Certificates.ts"
+import { type MysqlFlavour, MysqlServer } from "../../../testkit/MysqlServer.ts"
 import { describeMysql, mysqlForTests, mysqlStoreAt, targetAt } from "../../../testkit/mysql.ts"
+import { TemporaryFolder } from "../../../testkit/TemporaryFolder.ts"
 
 const failureOf = async (url: string, shards = 1) => {
   const failure = await Effect.runPromise(Effect.scoped(Effect.flip(Layer.build(mysqlStoreAt(url, shards)))))
@@ -140,6 +142,22 @@ for (const flavour of ["mysql", "mariadb"] satisfies ReadonlyArray<MysqlFlavour>
       await server().admin("CREATE USER IF NOT EXISTS safe@'%' IDENTIFIED BY 'secret' REQUIRE SSL")
       expect((await failureOf(url.replace("test:", "safe:"))).reason).toBe("refused")
     })
+  })
+}
+
+for (const flavour of ["mysql", "mariadb"] satisfies ReadonlyArray<MysqlFlavour>) {
+  describeMysql(flavour, `certificates on ${flavour}`, () => {
+    test("a certificate of a known authority is accepted, and one of another is refused", async () => {
+      using own = new TemporaryFolder()
+      using foreign = new TemporaryFolder()
+      const certificates = makeCertificates(own.path)
+      await using server = await MysqlServer.start(flavour, { tls: certificates })
+      const { url } = await server.database()
+      const checked = (caFile: string) => `${url}?sslmode=verify-full&sslrootcert=${caFile}`
+      await Effect.runPromise(Effect.scoped(Layer.build(mysqlStoreAt(checked(certificates.caFile), 1))))
+      const { message } = await failureOf(checked(makeCertificates(foreign.path).caFile))
+      expect(message).toContain("cannot be trusted")
+    }, 60_000)
   })
 }
 
