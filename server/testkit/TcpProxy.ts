@@ -25,6 +25,7 @@ export class TcpProxy implements AsyncDisposable {
   #isCut = false
   #delayMs = 0
   #droppedBytes = 0
+  #holdsFrom: { left: number; readonly onHeld: () => void } | undefined
 
   private constructor(target: TcpProxyTarget) {
     this.#target = target
@@ -87,6 +88,24 @@ export class TcpProxy implements AsyncDisposable {
     for (const link of this.#links) link.held ??= []
   }
 
+  /**
+   * Forwards what clients send until the read of this number, counted from now on. Then it calls `onHeld`, and keeps this
+   * read and all later ones, until `letGo`.
+   */
+  holdFrom(read: number, onHeld: () => void): void {
+    this.#holdsFrom = { left: read, onHeld }
+  }
+
+  /** Forwards what was held, and everything from now on. The connections stay open. */
+  letGo(): void {
+    this.#holdsFrom = undefined
+    for (const link of this.#links) {
+      const { held, server } = link
+      delete link.held
+      if (held !== undefined && held.length > 0 && !server.destroyed) server.write(Buffer.concat(held))
+    }
+  }
+
   /** Whether this text is among the held bytes. */
   isHolding(text: string): boolean {
     return [...this.#links].some(({ held }) => Buffer.concat(held ?? []).includes(text))
@@ -140,6 +159,7 @@ export class TcpProxy implements AsyncDisposable {
   #pass(direction: Direction, link: Link, source: Socket, sink: Socket): void {
     source.setNoDelay(true)
     source.on("data", (chunk: Buffer) => {
+      if (direction === "toServer") this.#countRead()
       if (direction === "toServer" && link.held !== undefined) {
         link.held.push(chunk)
         return
@@ -166,6 +186,13 @@ export class TcpProxy implements AsyncDisposable {
     }
     source.on("error", ended)
     source.on("close", ended)
+  }
+
+  #countRead(): void {
+    const counted = this.#holdsFrom
+    if (counted === undefined || --counted.left !== 0) return
+    this.hold()
+    counted.onHeld()
   }
 
   #holdUntilDrained(source: Socket, sink: Socket): void {
