@@ -1,4 +1,4 @@
-/** The words of the pages, in a few lines: the states of a timer, and what can be searched. */
+/** The words of the pages, in a few lines: the states of a timer, what can be searched, and where to read more. */
 import { fieldNames, fields } from "./timers/search.ts"
 
 const states: ReadonlyArray<readonly [name: string, meaning: string]> = [
@@ -18,6 +18,10 @@ export const TimerHelp = () => (
     <Words words={states} />
     <h3>Search</h3>
     <Words words={fieldNames.map((name) => [`${name}:`, fields[name]] as const)} />
+    <h3>More</h3>
+    <p>
+      <a href="../docs/">Documentation</a>, <a href="../docs/api">API reference</a>
+    </p>
   </section>
 )
 

@@ -1,7 +1,7 @@
 // The documentation, as it was built, on a real service.
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import { readPagePack } from "@punctual/http/pages/PagePack"
+import { type PagePack, readPagePack } from "@punctual/http/pages/PagePack"
 import {
   type RunningService,
   type ServiceOptions,
@@ -10,7 +10,9 @@ import {
 
 const packFile = fileURLToPath(new URL("../dist/docs.pack", import.meta.url))
 
+export const docsPages = (): PagePack => readPagePack(readFileSync(packFile))
+
 export const withSite = (
   use: (service: RunningService) => Promise<void>,
   options: ServiceOptions = {},
-): Promise<void> => withService({ docs: readPagePack(readFileSync(packFile)), ...options }, use)
+): Promise<void> => withService({ docs: docsPages(), ...options }, use)

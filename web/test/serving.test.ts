@@ -2,6 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test"
 import { describeBrowser } from "../../server/testkit/Browser.ts"
 import { openConsole, withConsole } from "./ConsoleFixture.ts"
+import { docsPages } from "./SiteFixture.ts"
 
 setDefaultTimeout(60_000)
 
@@ -28,6 +29,16 @@ describeBrowser("the console", (browser) => {
         await opened.page.getByRole("heading", { name: heading, level: 1 }).waitFor()
         expect(await opened.troubles()).toEqual([])
       }
+    }))
+
+  test("leads to the documentation from its help", () =>
+    withConsole({ docs: docsPages() }, async (service) => {
+      await using opened = await openConsole(browser(), service, "timers")
+      await opened.page.getByRole("heading", { name: "Timers", level: 1 }).waitFor()
+      await opened.page.keyboard.press("?")
+      await opened.page.getByRole("link", { name: "Documentation" }).click()
+      await opened.page.waitForURL(`${service.url}/docs/`)
+      expect(await opened.troubles()).toEqual([])
     }))
 
   test("works below a path that a proxy adds", () =>

@@ -1,6 +1,6 @@
 // How much disk and memory a million timers need: pending ones with short and long payloads, with and without tags, and
-// finished ones in the history. Sizes do not depend on the speed of the machine. A fifth of a million is measured, and
-// the table shows five times as much. It always runs one round.
+// finished ones in the history. Sizes do not depend on the speed of the machine. A tenth of a million is measured, and
+// the table shows ten times as much. It always runs one round.
 import { randomUUID } from "node:crypto"
 import { type Benchmark, count, figure, type Row } from "../Benchmark.ts"
 import { Receiver } from "../Receiver.ts"
@@ -39,7 +39,7 @@ export const Size: Benchmark = {
   note: "Each kind has a new store. The disk is what the timers added, with indexes. Finished timers were delivered by a webhook, in portions of 20,000.",
   hasPeers: false,
   run: async ({ isQuick }, progress) => {
-    const timers = isQuick ? 2_000 : million / 5
+    const timers = isQuick ? 2_000 : million / 10
     const why = whyLeftOut(["postgres"])
     const stores: ReadonlyArray<StoreKind> = why === undefined ? ["sqlite", "postgres"] : ["sqlite"]
     await using receiver = await Receiver.start()
