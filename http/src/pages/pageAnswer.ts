@@ -21,10 +21,13 @@ export const pageAnswer = (
     headers: { ...varying, "content-encoding": "gzip" },
     body: bytes,
   }
-  return (request) =>
-    takesGzip(request)
-      ? compressed
-      : { status: 200, headers: varying, body: new Uint8Array(gunzipSync(bytes)) }
+  // Few clients want it, so it is made when the first of them asks, and kept: each file is decompressed at most once.
+  let plain: HttpAnswer | undefined
+  return (request) => {
+    if (takesGzip(request)) return compressed
+    plain ??= { status: 200, headers: varying, body: new Uint8Array(gunzipSync(bytes)) }
+    return plain
+  }
 }
 
 const takesGzip = ({ headers }: HttpRequest): boolean =>
