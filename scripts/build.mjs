@@ -34,6 +34,7 @@ const sources = [
   "http",
   "postgres",
   "server",
+  "telemetry",
   "web",
   "docs",
   "README.md",

@@ -18,6 +18,7 @@ export const productRoots: ReadonlyArray<string> = [
   "http/src",
   "sql/src",
   "server/src",
+  "telemetry/src",
   "app/src",
 ]
 
@@ -51,6 +52,7 @@ export const testRoots: ReadonlyArray<string> = [
   "scripts/test",
   "sdks/typescript/test",
   "server/test",
+  "telemetry/test",
   "web/test",
 ]
 

@@ -1,6 +1,7 @@
 // `punctual agent`: the Service Agent and the Timer in one process, or any of their modules. With the Timer it runs as a
 // companion of the service, on the same bus and with the same keys. Without the Timer it uses a message broker.
 import { type AgentModule, type AgentParts, agentModules, startAgent } from "@punctual/agent/agent"
+import { agentPrefix } from "@punctual/agent/http/agentNames"
 import {
   agentGroups,
   agentRoutes,
@@ -15,9 +16,9 @@ import type { PagePack } from "@punctual/http/pages/PagePack"
 import { timerGroups, timerRoutes, timerTopics } from "@punctual/server/messaging/timerRouting"
 import { type Companion, RunningCompanion } from "@punctual/server/ports/Companion"
 import { driversOf } from "@punctual/server/program/drivers"
-import { layerLogs } from "@punctual/server/program/Logs"
+import { processTelemetry } from "@punctual/server/program/processTelemetry"
 import { untilSignal } from "@punctual/server/serve"
-import { runService, type ServiceParts } from "@punctual/server/service"
+import { runService, type ServiceParts, withLogs } from "@punctual/server/service"
 import { type Configuration, readConfiguration, settingTexts } from "@punctual/server/settings/Configuration"
 import { leavingRequests } from "@punctual/server/settings/runtimeRequests"
 import { Cause, Effect, Exit, Layer, Result } from "effect"
@@ -121,7 +122,7 @@ const runAlone = async (
   agent: AgentParts,
   parts: AgentProgramParts & { readonly told: Effect.Effect<void> },
 ): Promise<number> => {
-  const { broker, brokerTerms, store, shards, drainMs, logLevel } = configuration
+  const { broker, brokerTerms, store, shards, drainMs } = configuration
   const topics = timerTopics(brokerTerms.subjects)
   const routing = new RoutingTable(
     { ...timerRoutes(topics), ...agentRoutes(agentTopics(brokerTerms.subjects)) },
@@ -150,9 +151,8 @@ const runAlone = async (
     yield* running.drain(drainMs)
     yield* Effect.logInfo("stopped")
   })
-  const exit = await Effect.runPromiseExit(
-    program.pipe(Effect.scoped, Effect.provide(layerLogs(logLevel, process.stderr.isTTY === true))),
-  )
+  const telemetry = processTelemetry(configuration.telemetry, configuration.nodeName, agentPrefix)
+  const exit = await Effect.runPromiseExit(withLogs(program, configuration, telemetry))
   if (Exit.isSuccess(exit)) return 0
   const failure = Cause.findError(exit.cause)
   parts.writeError(

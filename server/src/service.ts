@@ -9,7 +9,9 @@ import { KeyDirectory, type KeyDirectoryOptions } from "@punctual/door/KeyDirect
 import { Resolver } from "@punctual/egress/Resolver"
 import type { Listening } from "@punctual/http/listener/Listener"
 import type { PagePack } from "@punctual/http/pages/PagePack"
-import { Cause, Effect, Exit, Layer, Result } from "effect"
+import type { Telemetry } from "@punctual/telemetry/Telemetry"
+import { Tracing } from "@punctual/telemetry/Tracing"
+import { Cause, Effect, Exit, Layer, Result, type Scope } from "effect"
 import { BulkJobs } from "./bulk/BulkJobs.ts"
 import { startersWithKeys } from "./bulk/Starters.ts"
 import { auditLayer } from "./calls/auditLayer.ts"
@@ -22,6 +24,7 @@ import { defaultEngineOptions, Engine, type EngineOptions } from "./engine/Engin
 import { NamespaceDirectory } from "./engine/namespaces/NamespaceDirectory.ts"
 import { takeNodeName } from "./engine/ownership/takeNodeName.ts"
 import { watchThread } from "./engine/watchThread.ts"
+import { namePrefix } from "./http/namePrefix.ts"
 import { TimerCommands } from "./messaging/TimerCommands.ts"
 import { timerGroups, timerRoutes, timerTopics } from "./messaging/timerRouting.ts"
 import { HttpPeers } from "./peers/http/HttpPeers.ts"
@@ -33,6 +36,7 @@ import { build } from "./program/Build.ts"
 import { driversOf, type InstallDriver } from "./program/drivers.ts"
 import { endOnUncaught } from "./program/endOnUncaught.ts"
 import { layerLogs } from "./program/Logs.ts"
+import { processTelemetry } from "./program/processTelemetry.ts"
 import { type ServeOptions, type ServiceLayer, type Started, serve, untilSignal } from "./serve.ts"
 import { type Configuration, type Environment, readConfiguration } from "./settings/Configuration.ts"
 import { nodeUrl } from "./settings/NodeIdentity.ts"
@@ -52,6 +56,8 @@ export interface ServiceParts {
   readonly docs?: PagePack
   /** Another product in the same process. */
   readonly companion?: Companion
+  /** The traces of this process, if they are exported. */
+  readonly tracing?: Tracing["Service"]
   /** Ends the process at once. Nothing may be acknowledged after this. */
   readonly onFatal: (message: string) => void
   readonly writeError: (message: string) => void
@@ -68,6 +74,10 @@ const peersLayer = ({ cluster, tlsCaFile }: Configuration): Layer.Layer<never> =
       })
 
 const peerTimeoutMs = 2_000
+
+/** Absent if traces are not exported. */
+const tracingLayer = (tracing: Tracing["Service"] | undefined): Layer.Layer<never> =>
+  tracing === undefined ? Layer.empty : Layer.succeed(Tracing, tracing)
 
 /** A manual clock starts at the configured time or at the real time, and then stands still until it is moved. */
 const manualStartMs = ({ clock }: Configuration): number | undefined =>
@@ -160,7 +170,7 @@ const sessionSecretOf = (clusterSecret: string): Uint8Array =>
 
 /** Everything below HTTP, built from the settings. */
 const serviceLayer =
-  (configuration: Configuration, { workerUrl, onFatal, companion }: ServiceParts) =>
+  (configuration: Configuration, { workerUrl, onFatal, companion, tracing }: ServiceParts) =>
   (listening: Listening): ServiceLayer => {
     const {
       store,
@@ -195,6 +205,7 @@ const serviceLayer =
       Layer.provideMerge(auditLayer(auditRetentionMs)),
       Layer.provideMerge(clockLayer(configuration)),
       Layer.provideMerge(peersLayer(configuration)),
+      Layer.provideMerge(tracingLayer(tracing)),
       Layer.provideMerge(ClockWatch.layer.pipe(Layer.provide(WallClock.system))),
       Layer.provideMerge(
         store.open({
@@ -238,6 +249,17 @@ const aboutOf = (
     .sort((a, b) => (a.name < b.name ? -1 : 1)),
 })
 
+/** Runs the program with its log, and exports traces and logs meanwhile if the settings ask for it. */
+export const withLogs = <A, E>(
+  program: Effect.Effect<A, E, Scope.Scope>,
+  { logLevel }: Pick<Configuration, "logLevel">,
+  telemetry: Telemetry | undefined,
+): Effect.Effect<A, E> =>
+  Effect.scoped(program).pipe(
+    (run) => telemetry?.during(run) ?? run,
+    Effect.provide(layerLogs(logLevel, process.stderr.isTTY === true, telemetry?.log)),
+  )
+
 /** One run of the service. Returns the exit code. */
 export const runService = async (parts: ServiceParts): Promise<number> => {
   const read = readConfiguration(parts.environment, parts.adapters)
@@ -260,14 +282,12 @@ export const runService = async (parts: ServiceParts): Promise<number> => {
     yield* endOnUncaught(parts.onFatal)
     const untilAsked = yield* untilSignal
     yield* watchThread()
-    yield* serviceOf(configuration, parts, { untilAsked, onListening, about: aboutOf(effective, given) })
+    const tracing = telemetry?.tracing === undefined ? {} : { tracing: telemetry.tracing }
+    const run = { untilAsked, onListening, about: aboutOf(effective, given) }
+    yield* serviceOf(configuration, { ...parts, ...tracing }, run)
   })
-  const exit = await Effect.runPromiseExit(
-    program.pipe(
-      Effect.scoped,
-      Effect.provide(layerLogs(configuration.logLevel, process.stderr.isTTY === true)),
-    ),
-  )
+  const telemetry = processTelemetry(configuration.telemetry, configuration.nodeName, namePrefix)
+  const exit = await Effect.runPromiseExit(withLogs(program, configuration, telemetry))
   if (Exit.isSuccess(exit)) return 0
   const failure = Cause.findError(exit.cause)
   parts.writeError(

@@ -246,13 +246,23 @@ const rules: ReadonlyArray<Rule> = [
       ),
   },
   {
+    law: "telemetry does not know the product: it imports effect, the contract's words, egress and itself",
+    broken: () =>
+      importsWhere(
+        product,
+        (path, from) =>
+          path.startsWith("telemetry/") &&
+          !/^(?:effect(?:\/|$)|node:|(?:api|egress|telemetry)\/src\/)/.test(from),
+      ),
+  },
+  {
     law: "the agent does not know the inside of the Timer: it imports shared packages and itself",
     broken: () =>
       importsWhere(
         product,
         (path, from) =>
           path.startsWith("agent/") &&
-          !/^(?:effect(?:\/|$)|node:|bun(?::|$)|(?:agent|api|aws|bus|documents|door|egress|http|sql)\/src\/)/.test(
+          !/^(?:effect(?:\/|$)|node:|bun(?::|$)|(?:agent|api|aws|bus|documents|door|egress|http|sql|telemetry)\/src\/)/.test(
             from,
           ),
       ),

@@ -2,6 +2,7 @@
 // scripts the deliveries, and the harness records them as they start. Nothing here really sleeps. `advance` runs every
 // sleep that ends within its time, in order, and returns when no fiber has work left.
 import { test } from "bun:test"
+import { Tracing } from "@punctual/telemetry/Tracing"
 import { Clock, Context, Effect, Exit, Scheduler as Fibers, Layer, Logger, Metric, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { Spec, Target } from "../src/domain/Timer.ts"
@@ -50,6 +51,8 @@ export interface HarnessOptions extends Omit<Sections, "pollingIntervalMs" | "hi
   readonly areLinked?: boolean
   /** Webhooks without an answer for this long are silent. Absent: never. */
   readonly silentAfterMs?: number
+  /** Gets the spans of attempts. */
+  readonly tracing?: Tracing["Service"]
 }
 
 /** An attempt as it started. */
@@ -91,6 +94,7 @@ export interface NewTimer {
   readonly payload?: Uint8Array
   readonly correlationId?: string
   readonly tags?: ReadonlyArray<string>
+  readonly traceparent?: string
   readonly onExisting?: OnExisting
 }
 
@@ -199,7 +203,7 @@ export class EngineHarness {
   }
 
   command(timer: NewTimer = {}): CreateCommand {
-    const { timerId, payload, correlationId, tags } = timer
+    const { timerId, payload, correlationId, tags, traceparent } = timer
     return {
       namespace: timer.namespace ?? "shop",
       executeAt: timer.executeAt ?? this.now() + (timer.inMs ?? 0),
@@ -209,6 +213,7 @@ export class EngineHarness {
       ...(payload === undefined ? {} : { payload }),
       ...(correlationId === undefined ? {} : { correlationId }),
       ...(tags === undefined ? {} : { tags }),
+      ...(traceparent === undefined ? {} : { traceparent }),
     }
   }
 
@@ -290,6 +295,7 @@ export class EngineHarness {
           Layer.succeed(NamespaceDirectory, directory),
           self.#options.areLinked === true ? self.#links : Layer.empty,
           self.#options.isManual === true ? self.#hand : Layer.empty,
+          self.#options.tracing === undefined ? Layer.empty : Layer.succeed(Tracing, self.#options.tracing),
         ]),
       )
       const services = yield* Layer.buildWithScope(layer, scope)

@@ -12,7 +12,10 @@ export interface Asked<Body> {
   readonly caller: Caller
   /** When the request arrived, by the wall clock. `delay` counts from this time. */
   readonly receivedAt: number
-  /** The trace that the request belongs to, by its header; only for calls that keep it. */
+  /**
+   * The trace that the request belongs to: the span of the call if it is recorded, else what its header says. Only for
+   * calls that keep it.
+   */
   readonly traceparent?: string
   /** The client reached the service, or a proxy before it, over TLS. */
   readonly isSecure?: boolean

@@ -167,7 +167,7 @@ const creating = (
   const itemCommand = (
     item: unknown,
     index: number,
-    { caller, receivedAt: at }: Asked<unknown>,
+    { caller, receivedAt: at, traceparent }: Asked<unknown>,
     room: ErrorRoom,
   ): CreateCommand | RefusedCommand => {
     const pointer = `/timers/${index}`
@@ -183,7 +183,7 @@ const creating = (
     if (payload !== undefined && !(payload instanceof Uint8Array)) {
       throw new Error("the payload of an item of createMany is not bytes")
     }
-    return createCommand(decoded.success, { payload, at, pointer }, terms)
+    return createCommand(withTrace({ body: decoded.success, traceparent }), { payload, at, pointer }, terms)
   }
 
   const warned = ({ namespace, executeAt, spec }: CreateCommand, receivedAt: number): Warned =>
@@ -400,8 +400,13 @@ const receivedAs = <Payload>({ body, receivedAt }: Asked<{ readonly payload?: Pa
 })
 
 /** The trace of the request, unless the body names one. */
-const withTrace = ({ body, traceparent }: Asked<WithPayload<CreateTimer>>): WithPayload<CreateTimer> =>
-  traceparent === undefined || body.traceparent !== undefined ? body : { ...body, traceparent }
+const withTrace = <Body extends { readonly traceparent?: string }>({
+  body,
+  traceparent,
+}: {
+  readonly body: Body
+  readonly traceparent?: string | undefined
+}): Body => (traceparent === undefined || body.traceparent !== undefined ? body : { ...body, traceparent })
 
 const timerExists = (timer: Timer): TimerExists =>
   new TimerExists({ detail: `A timer with this id is pending, at revision ${timer.revision}.` })

@@ -1,5 +1,6 @@
 // Assembles the engine, and defines what the rest of the service sees of it: its health, its metrics and its stop.
 // ARCHITECTURE.md describes how one timer passes through the stages that are wired here.
+import { Tracing } from "@punctual/telemetry/Tracing"
 import { Clock, Context, Effect, type Fiber, Layer, Option, Random } from "effect"
 import type { PutAnswer } from "../domain/WriteItem.ts"
 import { Alarm, type AlarmService } from "../ports/Alarm.ts"
@@ -13,6 +14,7 @@ import { ManualClock, WallClock } from "../ports/WallClock.ts"
 import { ActivityCounter } from "./activity/ActivityCounter.ts"
 import { Census, type CensusLimits } from "./census/Census.ts"
 import { ClockAdvance } from "./clock/ClockAdvance.ts"
+import { AttemptSpans } from "./dispatch/AttemptSpans.ts"
 import { DeadNotices, type DeadNoticesParts } from "./dispatch/DeadNotices.ts"
 import { Dispatcher } from "./dispatch/Dispatcher.ts"
 import type { DispatcherLimits } from "./dispatch/DispatcherLimits.ts"
@@ -164,6 +166,7 @@ interface Parts {
   readonly queue: WriteQueue
   readonly monotonicMs: () => number
   readonly newcomers?: NewcomerPace
+  readonly spans?: AttemptSpans
   readonly runFork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
 }
 
@@ -242,6 +245,7 @@ const gather = Effect.fnUntraced(function* (given: EngineOptions) {
   const guard = makeGuard(options.onBroken ?? (() => {}))
   const clock = yield* Clock.clockWith(Effect.succeed)
   const wall = yield* WallClock
+  const tracing = Option.getOrUndefined(yield* Effect.serviceOption(Tracing))
   const monotonicMs = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
   return {
     options,
@@ -268,6 +272,7 @@ const gather = Effect.fnUntraced(function* (given: EngineOptions) {
     monotonicMs,
     // A manual clock jumps, so delays mean nothing under it.
     ...(manual === undefined ? { newcomers: new NewcomerPace(monotonicMs) } : {}),
+    ...(tracing === undefined ? {} : { spans: new AttemptSpans(tracing) }),
   } satisfies Parts
 })
 

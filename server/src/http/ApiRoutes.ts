@@ -22,6 +22,7 @@ import type { BodyRead, RequestBodies } from "@punctual/http/RequestBody"
 import { type RequestRead, RequestText } from "@punctual/http/RequestText"
 import type { Route } from "@punctual/http/Route"
 import { Turns } from "@punctual/http/Turns"
+import type { Tracing } from "@punctual/telemetry/Tracing"
 import { Cause, Context, Effect, Exit, LogLevel, References, Result } from "effect"
 import type { Asked, ByEndpoint, Call, QuickForm } from "../calls/Call.ts"
 import { narrowedTo } from "../calls/narrowedTo.ts"
@@ -29,7 +30,9 @@ import { unanswered } from "../calls/problemOf.ts"
 import { whyForbidden } from "../calls/whyForbidden.ts"
 import type { Mutable } from "../domain/Timer.ts"
 import { WallClock } from "../ports/WallClock.ts"
+import { type CallSpan, type CallSpans, callSpansOf } from "./CallSpans.ts"
 import type { CallText } from "./CallText.ts"
+import { callIds } from "./callIds.ts"
 import { largeBodyBytes, tooManyCalls, tooManyLargeBodies, tooManyWalks, whyNotJson } from "./callRefusals.ts"
 import { namePrefix } from "./namePrefix.ts"
 
@@ -47,6 +50,8 @@ export interface ApiRoutesOptions {
   readonly whyClosed: () => Problem | undefined
   /** Who may call. If it is absent, everyone may. */
   readonly callerCheck?: CallerCheck
+  /** Present if traces are exported. */
+  readonly tracing?: Tracing["Service"]
 }
 
 /** The keys are paths. */
@@ -97,6 +102,7 @@ interface RequestFacts {
   readonly request: HttpRequest
   readonly caller: Caller
   readonly trace: string | undefined
+  readonly span: CallSpan | undefined
 }
 
 /** What all routes share. */
@@ -120,6 +126,7 @@ class ApiRoute implements Route {
   readonly #run: (effect: Effect.Effect<unknown, Problem>) => Promise<Exit.Exit<unknown, Problem>>
   readonly #log: (effect: Effect.Effect<void>) => void
   readonly #metrics: RouteMetrics
+  readonly #spans: CallSpans | undefined
   /** Read once, because even a dropped log line would cost time in every call. */
   readonly #tellsCalls: boolean
 
@@ -135,6 +142,7 @@ class ApiRoute implements Route {
     this.#now = Context.get(context, WallClock).now
     this.#run = Effect.runPromiseExitWith(context)
     this.#log = Effect.runForkWith(context)
+    this.#spans = callSpansOf(options.tracing, endpoint)
     this.#metrics = routeMetrics(namePrefix, endpoint.path, context)
     this.#tellsCalls = LogLevel.isLessThanOrEqualTo(Context.get(context, References.MinimumLogLevel), "Debug")
   }
@@ -142,8 +150,11 @@ class ApiRoute implements Route {
   handle(request: HttpRequest): Promise<HttpAnswer> {
     const startedAt = performance.now()
     const { quick } = this.#endpoint.call
-    const answer = quick === undefined ? undefined : this.#answerQuickly(request, quick, startedAt)
-    return answer ?? this.#timed(this.#answer(request), startedAt)
+    const span = this.#spans?.begin(request)
+    const quickly = quick === undefined ? undefined : this.#answerQuickly(request, quick, startedAt, span)
+    const answer = quickly ?? this.#timed(this.#answer(request, span), startedAt)
+    if (span !== undefined) answer.then(span.answered, span.broken)
+    return answer
   }
 
   async #timed(answering: Promise<HttpAnswer>, startedAt: number): Promise<HttpAnswer> {
@@ -161,6 +172,7 @@ class ApiRoute implements Route {
     request: HttpRequest,
     quick: QuickForm<unknown>,
     startedAt: number,
+    span: CallSpan | undefined,
   ): Promise<HttpAnswer> | undefined {
     const { text, maxBodyBytes } = this.#endpoint
     const { arrived } = request.body
@@ -170,7 +182,7 @@ class ApiRoute implements Route {
     if ((this.#whyClosed() ?? whyNotJson(request)) !== undefined) return undefined
     const caller = this.#admit(request)
     if (isRefusal(caller)) return this.#timed(this.#refused(caller), startedAt)
-    const head: RequestFacts = { request, caller, trace: this.#traceOf(request) }
+    const head: RequestFacts = { request, caller, trace: this.#traceOf(request, span), span }
     const read = text.read(arrived)
     if (read instanceof Promise)
       return this.#timed(
@@ -225,7 +237,7 @@ class ApiRoute implements Route {
     )
   }
 
-  async #answer(request: HttpRequest): Promise<HttpAnswer> {
+  async #answer(request: HttpRequest, span: CallSpan | undefined): Promise<HttpAnswer> {
     if (request.method !== "POST") {
       const detail = `Use POST for ${this.#endpoint.path}.`
       return problemResponse(new MethodNotAllowed({ detail }), { allow: "POST" })
@@ -236,15 +248,16 @@ class ApiRoute implements Route {
     if (isRefusal(caller)) return this.#refused(caller)
     try {
       const { maxBodyBytes, bodyLimit } = this.#endpoint
-      const trace = this.#traceOf(request)
-      const answerBody = (read: BodyRead) => this.#answerBody(read, { request, caller, trace })
+      const trace = this.#traceOf(request, span)
+      const answerBody = (read: BodyRead) => this.#answerBody(read, { request, caller, trace, span })
       return await this.#options.bodies.withBody(request, maxBodyBytes, answerBody, limitHints[bodyLimit])
     } catch (error) {
       return problemResponse(this.#problemOf(Cause.die(error), undefined))
     }
   }
 
-  #traceOf({ headers }: HttpRequest): string | undefined {
+  #traceOf({ headers }: HttpRequest, span: CallSpan | undefined): string | undefined {
+    if (span !== undefined) return span.traceparent
     const header = this.#endpoint.readsTrace ? headers.get("traceparent") : null
     return header === null ? undefined : traceparentOfHeader(header)
   }
@@ -358,7 +371,7 @@ class ApiRoute implements Route {
 
   /** A log line for following one call. It has the route and the ids of the request, and never the payload. */
   #tell(call: Asked<unknown>, outcome: string): void {
-    const annotations = { route: this.#endpoint.path, outcome, ...idsOf(call) }
+    const annotations = { route: this.#endpoint.path, outcome, ...callIds(call) }
     this.#log(Effect.annotateLogs(Effect.logDebug("call answered"), annotations))
   }
 
@@ -368,7 +381,8 @@ class ApiRoute implements Route {
     return Result.isFailure(decoded) ? invalidRequest(decoded.failure) : this.#askedOf(decoded.success, head)
   }
 
-  #askedOf<Body>(decoded: Body, { caller, trace, request }: RequestFacts): Asked<Body> | Problem {
+  #askedOf<Body>(decoded: Body, { caller, trace, request, span }: RequestFacts): Asked<Body> | Problem {
+    span?.about(decoded)
     const body = caller === anonymous ? decoded : narrowedTo(caller, this.#endpoint, decoded)
     const forbidden = caller === anonymous ? undefined : whyForbidden(this.#endpoint, body, caller)
     if (forbidden !== undefined) return forbidden
@@ -391,7 +405,7 @@ class ApiRoute implements Route {
     if (Result.isSuccess(failure)) return failure.success
     this.#log(
       Effect.logError("A call failed with an unexpected error.", cause).pipe(
-        Effect.annotateLogs({ route: this.#endpoint.path, ...idsOf(call) }),
+        Effect.annotateLogs({ route: this.#endpoint.path, ...callIds(call) }),
       ),
     )
     return new Internal({ detail: "An unexpected error. The log of the service has the cause." })
@@ -417,19 +431,6 @@ const pageBytesPerMs = (16 * 1024 * 1024) / 1_000
 
 const restAfterPage = ({ body }: HttpAnswer): number =>
   typeof body === "string" ? body.length / pageBytesPerMs : 0
-
-const idsOf = (call: Asked<unknown> | undefined): { requestId?: string; correlationId?: string } => {
-  const { body, requestId } = call ?? {}
-  return {
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(typeof body === "object" &&
-    body !== null &&
-    "correlationId" in body &&
-    typeof body.correlationId === "string"
-      ? { correlationId: body.correlationId }
-      : {}),
-  }
-}
 
 /** The call continues, but its answer is dropped. */
 const tooLateFor = (action: NeededAction) => (): Exit.Exit<never, Problem> => Exit.fail(unanswered(action))

@@ -13,7 +13,8 @@ import { defaultBodyOptions, RequestBodies } from "@punctual/http/RequestBody"
 import { RequestGuard, type RequestGuardOptions } from "@punctual/http/RequestGuard"
 import { type PrefixRoute, Router } from "@punctual/http/Router"
 import { settingName } from "@punctual/http/settingName"
-import { type Context, Effect } from "effect"
+import { Tracing } from "@punctual/telemetry/Tracing"
+import { type Context, Effect, Option } from "effect"
 import type { BulkJobs } from "../bulk/BulkJobs.ts"
 import { callOf, makeCalls } from "../calls/Calls.ts"
 import type { ClusterParts } from "../calls/ClusterCalls.ts"
@@ -108,8 +109,10 @@ export const makeHttpService = (
       options.keys === undefined
         ? {}
         : { callerCheck: new CallerCheck(options.keys.gate, authMetrics(namePrefix, context), corsOrigins) }
+    const tracing = Option.getOrUndefined(yield* Effect.serviceOption(Tracing))
     const apiRoutes = yield* makeApiRoutes({
       limits,
+      ...(tracing === undefined ? {} : { tracing }),
       callOf: (endpoint) => callOf(calls, endpoint),
       texts: callTexts,
       bodies: new RequestBodies({

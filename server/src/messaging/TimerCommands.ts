@@ -18,7 +18,9 @@ import {
 } from "@punctual/bus/Bus"
 import { MessageMetadata } from "@punctual/bus/MessageMetadata"
 import { UndeliverableMessages } from "@punctual/bus/UndeliverableMessages"
-import { Context, Effect, Exit, Layer, Result, Scope } from "effect"
+import { spanContextOf } from "@punctual/telemetry/SpanContext"
+import { Tracing } from "@punctual/telemetry/Tracing"
+import { Context, Effect, Exit, Layer, Option, Result, Scope } from "effect"
 import type { RetryPolicy, Spec } from "../domain/Timer.ts"
 import { addedAfter } from "../domain/timerFields.ts"
 import type { RefusedWrite } from "../engine/front/RefusedWrite.ts"
@@ -63,6 +65,7 @@ export class TimerCommands extends Context.Service<
         const scheduler = yield* Scheduler
         const directory = yield* NamespaceDirectory
         const wall = yield* WallClock
+        const tracing = Option.getOrUndefined(yield* Effect.serviceOption(Tracing))
         const metrics = yield* BusMetrics.make
         const scope = yield* Effect.acquireRelease(Scope.make(), (scope, exit) => Scope.close(scope, exit))
         yield* bus
@@ -70,7 +73,8 @@ export class TimerCommands extends Context.Service<
             group: timerGroup,
             topic: options.topic,
             types: new Set([scheduleTimerType, cancelTimerType]),
-            handle: (message) => handle({ scheduler, directory, limits, nowMs: wall.now() }, message),
+            handle: (message) =>
+              handle({ scheduler, directory, limits, nowMs: wall.now(), tracing }, message),
             observe: (observed) => metrics.count(observed),
           })
           .pipe(Scope.provide(scope))
@@ -94,6 +98,8 @@ interface CommandParts {
   readonly directory: Pick<NamespaceDirectory["Service"], "of">
   readonly limits: Limits
   readonly nowMs: number
+  /** Present if traces are exported. */
+  readonly tracing: Tracing["Service"] | undefined
 }
 
 const handle = (parts: CommandParts, message: Message): Effect.Effect<void, HandlerFailure> =>
@@ -110,8 +116,36 @@ const handle = (parts: CommandParts, message: Message): Effect.Effect<void, Hand
     }
     const command = scheduleIn(message, parts)
     if (Result.isFailure(command)) return refused(command.failure)
-    return written(parts.scheduler.schedule({ ...command.success, askedAt, ...correlated }))
+    return traced(parts.tracing, command.success, (traceparent) =>
+      written(parts.scheduler.schedule({ ...command.success, ...traceparent, askedAt, ...correlated })),
+    )
   })
+
+/** The timer keeps the span of the command as its origin, if the span is recorded. */
+const traced = (
+  tracing: Tracing["Service"] | undefined,
+  { namespace, timerId, traceparent }: Omit<ScheduleCommand, "askedAt">,
+  run: (origin: Pick<ScheduleCommand, "traceparent">) => Effect.Effect<void, HandlerFailure>,
+): Effect.Effect<void, HandlerFailure> => {
+  const parent = traceparent === undefined ? undefined : spanContextOf(traceparent)
+  const span = tracing?.begin({ parent })
+  if (span === undefined) return run({})
+  const end = (error: string | undefined) =>
+    span.end({
+      name: `process ${scheduleTimerType}`,
+      kind: "consumer",
+      attributes: {
+        "punctual.namespace": namespace,
+        "punctual.timer.id": timerId,
+        "messaging.operation.type": "process",
+        "error.type": error,
+      },
+      error,
+    })
+  return Effect.onExit(run({ traceparent: span.traceparent }), (exit) =>
+    Effect.sync(() => end(Exit.isSuccess(exit) ? undefined : "notHandled")),
+  )
+}
 
 const refused = (message: string): Effect.Effect<never, HandlerFailure> =>
   Effect.fail(new MessageRefused({ message }))

@@ -25,6 +25,8 @@ export interface Fire {
   readonly tags?: ReadonlyArray<string>
   /** The trace that the attempt continues; absent, the arming is a trace of its own. */
   readonly traceparent?: string
+  /** The span of the attempt itself; absent if this process exports no traces. */
+  readonly ownTraceparent?: string
   /** The dead timer that this call reports. */
   readonly death?: Death
   readonly target: Target

@@ -4,7 +4,9 @@
 // The code that logs decides what a line contains. The rule is: ids and counts, never payloads, secrets, or URLs with
 // their query strings.
 import { writeSync } from "node:fs"
+import type { LogRecord } from "@punctual/telemetry/TelemetryRecords"
 import { Cause, Layer, Logger, type LogLevel, References } from "effect"
+import { logRecordOf } from "./logRecordOf.ts"
 
 /** The values of TIMER_LOG and Effect's own names for them. */
 export const logLevels = {
@@ -26,20 +28,24 @@ export interface LogLine {
   readonly cause?: string
 }
 
-/** The logger of the service, and the minimum level that it writes. */
-export const layerLogs = (level: LogLevelName, isTerminal: boolean): Layer.Layer<never> => {
+/** The logger of the service, and the minimum level that it writes. `onRecord` also gets every line. */
+export const layerLogs = (
+  level: LogLevelName,
+  isTerminal: boolean,
+  onRecord?: (record: LogRecord) => void,
+): Layer.Layer<never> => {
   const format = isTerminal ? formatForPeople : formatJson
   const logger = Logger.make<unknown, void>((options) => {
     const cause = options.cause.reasons.length > 0 ? Cause.pretty(options.cause) : undefined
-    writeLine(
-      format({
-        at: options.date,
-        level: options.logLevel,
-        message: textOf(options.message),
-        annotations: options.fiber.getRef(References.CurrentLogAnnotations),
-        ...(cause === undefined ? {} : { cause }),
-      }),
-    )
+    const line: LogLine = {
+      at: options.date,
+      level: options.logLevel,
+      message: textOf(options.message),
+      annotations: options.fiber.getRef(References.CurrentLogAnnotations),
+      ...(cause === undefined ? {} : { cause }),
+    }
+    writeLine(format(line))
+    onRecord?.(logRecordOf(line))
   })
   return Layer.merge(Logger.layer([logger]), Layer.succeed(References.MinimumLogLevel, logLevels[level]))
 }

@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs"
 import { defaultLimits, type Limits } from "@punctual/api/Limits"
 import { isLoopbackHost } from "@punctual/door/hostAndPort"
 import type { EgressRules } from "@punctual/egress/Egress"
+import { readTelemetry, type TelemetryChoice } from "@punctual/telemetry/telemetrySettings"
 import type { Parsed } from "../ports/Adapter.ts"
 import type { BusChoice, BusTerms } from "../ports/BusAdapter.ts"
 import type { StoreAdapter, StoreChoice } from "../ports/StoreAdapter.ts"
@@ -16,6 +17,7 @@ import { type DoorChoice, doorOf, tlsContradictions } from "./doorOf.ts"
 import type { NodeAddress } from "./NodeIdentity.ts"
 import { nearestName } from "./nearestName.ts"
 import { problemText } from "./problemText.ts"
+import { leavingRequests } from "./runtimeRequests.ts"
 import type { Setting } from "./Setting.ts"
 import {
   type Adapters,
@@ -81,6 +83,8 @@ export interface Configuration
   readonly limits: Limits
   readonly slots: DeliverySlots
   readonly door: DoorChoice
+  /** Where traces and logs go; absent if they are not exported. */
+  readonly telemetry?: TelemetryChoice
 }
 
 export interface ClusterChoice {
@@ -154,6 +158,9 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
   for (const setting of limitSettings) {
     if (texts[setting.name] !== undefined) limits[setting.key] = valueIn(setting, setting.byDefault) ?? 1
   }
+  const { telemetry, ...toldOfTelemetry } = readTelemetry(texts)
+  problems.push(...toldOfTelemetry.problems)
+  Object.assign(effective, toldOfTelemetry.effective)
   if (problems.length === 0) {
     problems.push(...contradictionsOf(limits))
     problems.push(...brokerContradictions(values as Values, adapters))
@@ -186,7 +193,8 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
     storeUrl.adapter.isShared && clusterSecret !== undefined
       ? { cluster: { address: nodeAddress ?? { host: rest.httpHost }, secret: clusterSecret } }
       : {}
-  const slots = deliverySlotsOf({ maxInFlight, slowSharePercent }, environment)
+  const requests = telemetry === undefined ? environment : leavingRequests(environment, requestsOfTelemetry)
+  const slots = deliverySlotsOf({ maxInFlight, slowSharePercent }, requests)
   return {
     configuration: {
       ...rest,
@@ -197,12 +205,21 @@ export const readConfiguration = (environment: Environment, adapters: Adapters):
       limits,
       slots: slots.slots,
       door: doorOf(values as DoorValues),
+      ...(telemetry === undefined ? {} : { telemetry }),
     },
-    warnings: [...warnings, ...clusterWarnings(values as ClusterValues), ...slots.warnings],
+    warnings: [
+      ...warnings,
+      ...toldOfTelemetry.warnings,
+      ...clusterWarnings(values as ClusterValues),
+      ...slots.warnings,
+    ],
     effective,
     given: new Set(Object.keys(effective).filter((name) => texts[name] !== undefined)),
   }
 }
+
+/** Traces and logs have a request each. A collector that does not answer must not take them from webhooks. */
+const requestsOfTelemetry = 2
 
 /** What webhooks of the service may reach, and how it looks up their hosts. A mistake here stops no command. */
 export type EgressSetting =
@@ -346,8 +363,10 @@ const judgeNames = (
 ): ReadonlyArray<string> => {
   const warnings: Array<string> = []
   for (const name of Object.keys(texts)) {
-    if (!/^timer_/i.test(name) || settingNames.includes(name)) continue
+    if (!/^(?:timer|otel)_/i.test(name) || settingNames.includes(name)) continue
     const meant = nearestName(name)
+    // Settings of OpenTelemetry are often set for all programs of a machine, so others are no surprise.
+    if (meant === undefined && /^otel_/i.test(name)) continue
     if (meant === undefined) warnings.push(`${name} is not a setting of Punctual and has no effect.`)
     else problems.push(`${name} is not a setting: did you mean ${meant}?`)
   }

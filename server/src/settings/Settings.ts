@@ -5,6 +5,7 @@ import { parseInstant, whyNoInstant } from "@punctual/api/Instant"
 import { defaultLimits, type Limits, limitSettingName } from "@punctual/api/Limits"
 import { readCertificate, readPrivateKey } from "@punctual/door/pemFiles"
 import { type EgressRules, parseEgress } from "@punctual/egress/Egress"
+import { telemetrySettings } from "@punctual/telemetry/telemetrySettings"
 import { Result } from "effect"
 import { formLines, type Parsed, parseUrl, urlShown } from "../ports/Adapter.ts"
 import type { BusAdapter } from "../ports/BusAdapter.ts"
@@ -444,4 +445,5 @@ export const settingNames: ReadonlyArray<string> = [
   ...secretFileNames,
   ...Object.values(settingsOf({ stores: [], buses: [] })).map(({ name }) => name),
   ...limitSettings.map(({ name }) => name),
+  ...telemetrySettings.map(({ name }) => name),
 ]

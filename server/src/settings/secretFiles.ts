@@ -1,6 +1,7 @@
 // A setting that contains a secret can also be in a file of its own: the setting with `_FILE` at its end names the file.
 // A value in the environment or on a command line can be seen by other users of the machine. Orchestrators provide
 // secrets as files.
+import { telemetrySecrets } from "@punctual/telemetry/telemetrySettings"
 import type { SecretFile } from "./problemText.ts"
 import { readSecretFile } from "./readSecretFile.ts"
 
@@ -10,6 +11,7 @@ const secretSettings = [
   "TIMER_BROKER_URL",
   "TIMER_CLUSTER_SECRET",
   "TIMER_SECRET_KEY",
+  ...telemetrySecrets,
 ] as const
 
 export type SecretSetting = (typeof secretSettings)[number]

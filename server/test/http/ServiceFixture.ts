@@ -10,6 +10,7 @@ import { makeEgressGate } from "@punctual/egress/makeEgressGate"
 import type { Resolve } from "@punctual/egress/Resolver"
 import { listen } from "@punctual/http/listener/Listener"
 import type { PagePack } from "@punctual/http/pages/PagePack"
+import { Tracing } from "@punctual/telemetry/Tracing"
 import { Context, Effect, Layer, Result } from "effect"
 import { BulkJobs } from "../../src/bulk/BulkJobs.ts"
 import { startersWithKeys } from "../../src/bulk/Starters.ts"
@@ -81,6 +82,8 @@ export interface ServiceOptions {
   readonly scheduler?: Partial<Scheduler["Service"]>
   /** Replaces parts of the engine, for example its status. */
   readonly engine?: Partial<Engine["Service"]>
+  /** Gets the spans of calls and attempts. */
+  readonly tracing?: Tracing["Service"]
 }
 
 export const withService = (
@@ -185,6 +188,7 @@ export const layerOf = (options: ServiceOptions) => {
     Layer.provideMerge(replaced),
     Layer.provideMerge(engine),
     Layer.provideMerge(Ids.system),
+    Layer.provideMerge(options.tracing === undefined ? Layer.empty : Layer.succeed(Tracing, options.tracing)),
   )
 }
 

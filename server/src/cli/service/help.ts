@@ -1,4 +1,5 @@
 // The settings in `punctual serve --help`, with their defaults, from the same table that validates them.
+import { type TelemetrySetting, telemetrySettings } from "@punctual/telemetry/telemetrySettings"
 import type { Setting } from "../../settings/Setting.ts"
 import {
   type Adapters,
@@ -19,6 +20,9 @@ export const settingsHelp = (adapters: Adapters): string =>
     "",
     ...Object.values(settingsOf(adapters)).flatMap(settingLines),
     "",
+    "Traces and logs, by the variables of OpenTelemetry:",
+    ...telemetrySettings.flatMap(settingLines),
+    "",
     "A setting that contains a secret can be in a file of its own, with one line:",
     ...secretFileNames.map((name) => `  ${name}`),
     "",
@@ -30,7 +34,11 @@ export const settingsHelp = (adapters: Adapters): string =>
     ...limitSettings.map(({ name, byDefault }) => `  ${name.padEnd(36)} ${byDefault}`),
   ].join("\n")
 
-const settingLines = ({ name, byDefault, meaning }: Setting<unknown>): ReadonlyArray<string> => [
+const settingLines = ({
+  name,
+  byDefault,
+  meaning,
+}: Setting<unknown> | TelemetrySetting): ReadonlyArray<string> => [
   `  ${name.padEnd(36)} ${byDefault}`.trimEnd(),
   ...meaning.split("\n").map((line) => `      ${line}`),
 ]

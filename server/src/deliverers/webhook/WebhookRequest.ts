@@ -37,7 +37,7 @@ export const webhookRequest = (
     ...(secrets.length === 0
       ? undefined
       : { "webhook-signature": signaturesOf(secrets, `${fire.fireId}.${timestamp}.`, body) }),
-    traceparent: traceparent(fire),
+    traceparent: fire.ownTraceparent ?? traceparent(fire),
     // If the body is only the payload, these headers identify the timer.
     "punctual-namespace": fire.namespace,
     "punctual-timer-id": encodeURIComponent(fire.timerId),

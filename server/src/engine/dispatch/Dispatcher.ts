@@ -328,6 +328,7 @@ export class Dispatcher {
       this.#tidy(namespace, host)
       if (outcome !== undefined && !isTakenBack) parts.settle(flight, outcome, onStored)
       else onStored()
+      parts.spans?.ended(flight, delivery, isTakenBack)
       this.#pump()
     })
   }

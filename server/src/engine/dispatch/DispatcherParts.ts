@@ -7,6 +7,7 @@ import type { ActivityCounter } from "../activity/ActivityCounter.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { EventFeed } from "../events/EventFeed.ts"
 import type { Entry } from "../window/Entry.ts"
+import type { AttemptSpans } from "./AttemptSpans.ts"
 import type { DeadNotices } from "./DeadNotices.ts"
 import type { DispatcherLimits } from "./DispatcherLimits.ts"
 import type { DispatchTerms } from "./DispatchTerms.ts"
@@ -31,6 +32,8 @@ export interface DispatcherParts {
   readonly clock: Clock.Clock
   readonly metrics: EngineMetrics
   readonly activity?: Pick<ActivityCounter, "sent">
+  /** Present if traces are exported. */
+  readonly spans?: AttemptSpans
   /** Told about attempts that start. */
   readonly events?: Pick<EventFeed, "isHeard" | "started">
   /** Runs an attempt; `onExit` is called once, perhaps before this returns. The result interrupts the attempt. */

@@ -1,4 +1,5 @@
 // An attempt that is running.
+import type { Span } from "@punctual/telemetry/Tracing"
 import type { Entry } from "../window/Entry.ts"
 
 export interface Flight {
@@ -7,4 +8,10 @@ export interface Flight {
   readonly startedAt: number
   /** When the request was sent, by the wall clock; `undefined` if it was not sent yet. */
   sentAt: number | undefined
+  /** The span of the attempt, if it is recorded. */
+  span?: Span
+  /** The span that the request names, if this process exports traces. */
+  traceparent?: string
+  /** What the attempt meant for the timer, if it was settled. */
+  settledAs?: string
 }

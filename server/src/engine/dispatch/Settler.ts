@@ -16,6 +16,7 @@ import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { Entry } from "../window/Entry.ts"
 import type { Unanswered } from "../writing/LaneQueue.ts"
 import type { WriteQueue } from "../writing/WriteQueue.ts"
+import { loggedSpan } from "./AttemptSpans.ts"
 import type { DeadNotices } from "./DeadNotices.ts"
 import type { DispatchTerms } from "./DispatchTerms.ts"
 import { FailureLines } from "./FailureLines.ts"
@@ -73,6 +74,7 @@ export class Settler {
       )
     }
     if (entry.isSuperseded) {
+      flight.settledAs = "superseded"
       recordLate()
       return
     }
@@ -86,7 +88,8 @@ export class Settler {
       pauses: this.#parts.terms.pausesOf(entry.timer.namespace),
       nextFireId: () => this.#parts.ids.uuidV7(endedAt),
     })
-    this.#report(entry, attempt, then, delivery)
+    flight.settledAs = then.to
+    this.#report(entry, attempt, then, delivery, loggedSpan(flight))
     this.#end(entry, { attempt, at: endedAt, attemptLog, then }, onStored, (isStale) => {
       // The timer was cancelled or replaced while its outcome was being stored.
       if (isStale && entry.isSuperseded) recordLate()
@@ -175,7 +178,13 @@ export class Settler {
     if (!queued) onStored()
   }
 
-  #report({ timer }: Entry, attempt: number, then: AfterAttempt, delivery: Attempted | undefined): void {
+  #report(
+    { timer }: Entry,
+    attempt: number,
+    then: AfterAttempt,
+    delivery: Attempted | undefined,
+    span?: ReturnType<typeof loggedSpan>,
+  ): void {
     if (then.to === "delivered" || then.to === "rearmed") return
     const line = this.#lines.next(timer.namespace, this.#parts.monotonicMs())
     if (line === "leaveOut") return
@@ -192,6 +201,7 @@ export class Settler {
       attempt,
       ...(error === undefined ? {} : { error }),
       ...(then.to === "retry" ? { retryAt: new Date(then.fireAt).toISOString() } : {}),
+      ...span,
     })
   }
 

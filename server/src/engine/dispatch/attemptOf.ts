@@ -8,7 +8,7 @@ import type { Flight } from "./Flight.ts"
 import { fireOf } from "./fireOf.ts"
 
 export const attemptOf = (
-  { deliverers, confirmed }: Pick<DispatcherParts, "deliverers" | "confirmed">,
+  { deliverers, confirmed, spans }: Pick<DispatcherParts, "deliverers" | "confirmed" | "spans">,
   flight: Flight,
   onSent: () => void,
 ): Effect.Effect<Delivery> | OngoingAttempt => {
@@ -16,6 +16,7 @@ export const attemptOf = (
   const { target, death } = timer.spec
   const deliverer = deliverers.get(target.type)
   if (deliverer === undefined) return Exit.succeed(noDeliverer(target.type))
+  spans?.begin(flight)
   const fire = fireOf(flight)
   if (death !== undefined) return confirmed(timer, deliverer.deliver(fire, onSent), () => home.mayStart())
   return deliverer.begin?.(fire, onSent) ?? deliverer.deliver(fire, onSent)

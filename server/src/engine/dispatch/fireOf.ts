@@ -4,7 +4,9 @@ import type { Fire } from "../../ports/Deliverer.ts"
 import type { Flight } from "./Flight.ts"
 
 /** Every attempt calls this, so fields are assigned one by one: object spread is much slower here. */
-export const fireOf = ({ entry: { timer, home }, attempt, startedAt }: Flight): Fire => {
+export const fireOf = (flight: Flight): Fire => {
+  const { entry, attempt, startedAt } = flight
+  const { timer, home } = entry
   const { spec } = timer
   const fire: Mutable<Fire> = {
     namespace: timer.namespace,
@@ -22,6 +24,7 @@ export const fireOf = ({ entry: { timer, home }, attempt, startedAt }: Flight): 
   }
   if (timer.tags !== undefined) fire.tags = timer.tags
   if (timer.traceparent !== undefined) fire.traceparent = timer.traceparent
+  if (flight.traceparent !== undefined) fire.ownTraceparent = flight.traceparent
   if (spec.death !== undefined) fire.death = spec.death
   return fire
 }
