@@ -35,7 +35,8 @@ export const describeCompose = (name: string, body: () => void): void => {
 }
 
 /** How to start Docker Compose itself. */
-const composeProgram = () =>
+/** How to start Docker Compose itself. */
+export const composeProgram = () =>
   suiteCommand(deployToolsFolder(), "usr/libexec/docker/cli-plugins/docker-compose")
 
 /** What Docker Compose understands of the file: with the profiles in .env beside it, or with these. */

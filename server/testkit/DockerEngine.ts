@@ -5,6 +5,7 @@ import { execFileSync } from "node:child_process"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { unpackDebian } from "./DebianPackages.ts"
+import { composeProgram } from "./DockerCompose.ts"
 import { fetchedFolder } from "./fetchedFolder.ts"
 import { ServerProcess } from "./ServerProcess.ts"
 
@@ -67,7 +68,17 @@ export class DockerEngine implements AsyncDisposable {
 
   /** Runs `docker` with these arguments, and returns what it printed. */
   docker(...args: ReadonlyArray<string>): string {
-    return execFileSync("docker", args, {
+    return this.#run("docker", args)
+  }
+
+  /** Runs Docker Compose with these arguments on this engine. */
+  compose(...args: ReadonlyArray<string>): string {
+    const { command, args: first } = composeProgram()
+    return this.#run(command, [...first, ...args])
+  }
+
+  #run(command: string, args: ReadonlyArray<string>): string {
+    return execFileSync(command, args, {
       encoding: "utf8",
       env: { ...process.env, ...this.#environment },
       stdio: ["ignore", "pipe", "pipe"],

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url"
 import { AgentProcess } from "@punctual/agent/testkit/AgentProcess"
 import { describeNats } from "@punctual/bus/testkit/NatsBinary"
 import { NatsServer } from "@punctual/bus/testkit/NatsServer"
-import { SQL } from "bun"
+import { SQL, YAML } from "bun"
 import { allBuses } from "../../../server/src/buses/all.ts"
 import { readConfiguration } from "../../../server/src/settings/Configuration.ts"
 import { allStores } from "../../../server/src/stores/all.ts"
@@ -120,6 +120,29 @@ describeCompose("Docker Compose", () => {
       expect(node.healthcheck?.test).toEqual(["CMD", "punctual", "health"])
     }
     expect(Object.keys(copy.project("compose.yaml").services)).toEqual(["punctual"])
+  })
+
+  test("gives Prometheus the nodes, and Grafana the dashboards and Prometheus", () => {
+    using copy = new ComposeCopy()
+    copy.setup("monitoring")
+    const read = (path: string) => YAML.parse(readFileSync(join(copy.path, "monitoring", path), "utf8"))
+    for (const [file, config, nodes] of [
+      ["compose.yaml", "prometheus.yaml", ["punctual"]],
+      ["compose.cluster.yaml", "prometheus.cluster.yaml", ["node-1", "node-2", "node-3"]],
+    ] as const) {
+      const project = copy.project(file)
+      const targets = nodes.map((name) => `${name}:8080`)
+      expect(read(config)).toMatchObject({ scrape_configs: [{ static_configs: [{ targets }] }] })
+      for (const name of nodes) expect(service(project, name).image).toBe("punctual")
+      const path = "/var/lib/grafana/dashboards"
+      expect(read("provisioning/dashboards/punctual.yaml")).toMatchObject({
+        providers: [{ options: { path } }],
+      })
+      const mounts = service(project, "grafana").volumes ?? []
+      expect(mounts.filter(({ target }) => target.startsWith(`${path}/`))).toHaveLength(2)
+      const url = `http://prometheus:${service(project, "prometheus").ports?.[0]?.target}`
+      expect(read("provisioning/datasources/prometheus.yaml")).toMatchObject({ datasources: [{ url }] })
+    }
   })
 
   test("starts the chosen store and broker, and the nodes get settings that name them", () => {

@@ -118,6 +118,17 @@ describeNeeding(missing, "promtool", () => {
     expect(promtool("test", "rules", "rules.test.yaml")).toContain("SUCCESS")
   })
 
+  test("accepts the configurations that Docker Compose gives Prometheus", () => {
+    using folder = new TemporaryFolder()
+    // Compose mounts the rules beside the configuration.
+    writeFileSync(join(folder.path, "rules.yaml"), textOf("deploy/prometheus/rules.yaml"))
+    for (const name of ["prometheus.yaml", "prometheus.cluster.yaml"]) {
+      const file = join(folder.path, name)
+      writeFileSync(file, textOf(`deploy/compose/monitoring/${name}`))
+      expect(promtool("check", "config", file)).toContain(`${alerts.length} rules found`)
+    }
+  })
+
   test("parses every expression of the dashboards", () => {
     using folder = new TemporaryFolder()
     const file = join(folder.path, "expressions.yaml")

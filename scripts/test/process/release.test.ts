@@ -6,6 +6,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { describeCompose } from "../../../server/testkit/DockerCompose.ts"
 import { DockerEngine, dockerPrograms } from "../../../server/testkit/DockerEngine.ts"
 import { describeNeeding } from "../../../server/testkit/describeUnless.ts"
 import { eventually } from "../../../server/testkit/eventually.ts"
@@ -136,9 +137,10 @@ test("the contract works in Node", () => {
 const programs = dockerPrograms()
 
 describeNeeding("missing" in programs ? programs.missing : undefined, "the image", () => {
-  test("serves, makes the administrator's key, fires a timer, and stops in good order", async () => {
-    await using engine = await DockerEngine.start()
-    await using receiver = await Receiver.listening()
+  let engine: DockerEngine
+
+  beforeAll(async () => {
+    engine = await DockerEngine.start()
     engine.importBase("base")
     const build = ["build", "--file", join(root, "deploy/docker/Dockerfile"), "--tag", "punctual"]
     engine.docker(
@@ -149,15 +151,13 @@ describeNeeding("missing" in programs ? programs.missing : undefined, "the image
       "VERSION=test",
       join(released, "image"),
     )
-    // A free port: containers share the network of the machine here, so port mapping cannot be tried.
-    const port = new URL(receiver.url).port
-    const free = await freePort()
-    const settings = {
-      TIMER_HTTP_HOST: "127.0.0.1",
-      TIMER_HTTP_PORT: String(free),
-      TIMER_URL: `http://127.0.0.1:${free}`,
-      TIMER_EGRESS: "public,private,loopback",
-    }
+  })
+
+  afterAll(() => engine[Symbol.asyncDispose]())
+
+  test("serves, makes the administrator's key, fires a timer, and stops in good order", async () => {
+    await using receiver = await Receiver.listening()
+    const settings = await hostSettings()
     const flags = Object.entries(settings).flatMap(([name, value]) => ["--env", `${name}=${value}`])
     const places = ["--network", "host", "--volume", "punctual:/data"]
     engine.docker("run", "--detach", "--name", "punctual", ...places, ...flags, "punctual")
@@ -165,7 +165,7 @@ describeNeeding("missing" in programs ? programs.missing : undefined, "the image
     await eventually("the service is ready", () => isTrue(() => inside("health") === "ready\n"))
     expect(inside("keys", "admin")).toMatch(/^pnct_\S+\n$/)
     expect(engine.docker("exec", "punctual", "punctual", "--version")).toMatch(/^punctual \d/)
-    inside("timers", "create", "demo", "hello", "--delay", "100ms", "--to", `http://127.0.0.1:${port}/hook`)
+    inside("timers", "create", "demo", "hello", "--delay", "100ms", "--to", `${receiver.url}/hook`)
     await receiver.until("the timer fires", (deliveries) => deliveries.length === 1)
     const state = (format: string) => engine.docker("inspect", "--format", format, "punctual").trim()
     await eventually("Docker sees that it is healthy", () =>
@@ -179,7 +179,50 @@ describeNeeding("missing" in programs ? programs.missing : undefined, "the image
     await eventually("the service is ready again", () => isTrue(() => inside("health") === "ready\n"))
     expect(inside("timers", "get", "demo", "hello")).toContain("delivered")
   })
+
+  describeCompose("with Docker Compose", () => {
+    test("starts by compose.yaml, is healthy, fires a timer, and keeps its volume", async () => {
+      await using receiver = await Receiver.listening()
+      const changes = join(folder.path, "compose.override.yaml")
+      const services = [
+        "services:",
+        "  punctual:",
+        // Containers use the network of the machine here, so there are no ports to publish and no gateway.
+        "    network_mode: host",
+        "    ports: !reset []",
+        "    extra_hosts: !reset []",
+        "    healthcheck: { interval: 1s }",
+        `    environment: ${JSON.stringify(await hostSettings())}`,
+      ]
+      writeFileSync(changes, services.join("\n"))
+      const files = ["--file", join(root, "deploy/compose/compose.yaml"), "--file", changes]
+      const compose = (...args: ReadonlyArray<string>) => engine.compose(...files, ...args)
+      const inside = (...args: ReadonlyArray<string>) =>
+        compose("exec", "--no-TTY", "punctual", "punctual", ...args)
+      compose("up", "--detach", "--wait")
+      inside("timers", "create", "demo", "composed", "--delay", "100ms", "--to", `${receiver.url}/hook`)
+      await receiver.until("the timer fires", (deliveries) => deliveries.length === 1)
+      const key = inside("keys", "admin")
+      compose("down")
+      expect(compose("ps", "--all", "--quiet")).toBe("")
+      compose("up", "--detach", "--wait")
+      expect(inside("keys", "admin")).toBe(key)
+      expect(inside("timers", "get", "demo", "composed")).toContain("delivered")
+      compose("down", "--volumes")
+    })
+  })
 })
+
+/** A free port: containers share the network of the machine here, so port mapping cannot be tried. */
+const hostSettings = async (): Promise<Readonly<Record<string, string>>> => {
+  const free = await freePort()
+  return {
+    TIMER_HTTP_HOST: "127.0.0.1",
+    TIMER_HTTP_PORT: String(free),
+    TIMER_URL: `http://127.0.0.1:${free}`,
+    TIMER_EGRESS: "public,private,loopback",
+  }
+}
 
 /** True, or undefined if it is false or fails. */
 const isTrue = (ask: () => boolean): true | undefined => {
