@@ -3,8 +3,9 @@
 import type { SearchIndex, SearchSection } from "./client/findSections.ts"
 import { type RenderedDocument, textOfHtml } from "./renderMarkdown.ts"
 
-/** Longer sections are cut. */
-export const sectionCharsMax = 4_000
+/** Longer sections are cut. Of a record of a decision, the beginning of each section says what it is about. */
+const sectionCharsMax = 4_000
+const recordSectionCharsMax = 700
 
 export interface SearchablePage {
   readonly name: string
@@ -23,13 +24,13 @@ export const searchScript = (pages: ReadonlyArray<SearchablePage>): string => {
       rendered.title,
       group,
       isRecord ? 1 : 0,
-      sectionsOf(rendered),
+      sectionsOf(rendered, isRecord ? recordSectionCharsMax : sectionCharsMax),
     ]),
   }
   return `window.punctualSearch=${JSON.stringify(index)}`
 }
 
-const sectionsOf = ({ html, title }: RenderedDocument): ReadonlyArray<SearchSection> =>
+const sectionsOf = ({ html, title }: RenderedDocument, charsMax: number): ReadonlyArray<SearchSection> =>
   html
     .split(/(?=<h[23] id=)/)
     .map((part): SearchSection => {
@@ -44,7 +45,7 @@ const sectionsOf = ({ html, title }: RenderedDocument): ReadonlyArray<SearchSect
       )
         .replaceAll(/\s+/g, " ")
         .trim()
-        .slice(0, sectionCharsMax)
+        .slice(0, charsMax)
       return [id, id === "" ? title : textOfHtml(heading), text]
     })
     .filter(([id, , text]) => id !== "" || text !== "")
