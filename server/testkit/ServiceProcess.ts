@@ -34,6 +34,8 @@ const mainFile = fileURLToPath(new URL("../../app/src/main.ts", import.meta.url)
 export const fromSource: Program = { command: process.execPath, args: [mainFile] }
 
 const linesKept = 10_000
+/** How long the output of a process that has ended may take to arrive. */
+const lastWordsMs = 1_000
 /** Only ends the wait for a service that never starts. On a busy machine some databases open slowly. */
 const startsWithinMs = 120_000
 
@@ -46,6 +48,8 @@ export class ServiceProcess implements AsyncDisposable {
   #exit: Promise<number | undefined> = Promise.resolve(undefined)
   #url = ""
   #output = ""
+  /** How the last run ended. */
+  #end = "it was not started"
 
   constructor(options: ServiceProcessOptions) {
     this.#options = options
@@ -147,12 +151,14 @@ export class ServiceProcess implements AsyncDisposable {
     this.#url = ""
     running.add(child)
     this.#exit = new Promise((resolve) => {
-      child.once("exit", (code) => {
+      child.once("exit", (code, signal) => {
         running.delete(child)
         this.#child = undefined
+        this.#end = code === null ? `${signal} ended it` : `its exit code was ${code}`
         resolve(code ?? undefined)
       })
     })
+    const closed = new Promise((resolve) => child.once("close", resolve))
     child.stdout?.on("data", (chunk: Buffer) => {
       this.#output += chunk.toString()
     })
@@ -165,7 +171,12 @@ export class ServiceProcess implements AsyncDisposable {
         return /listens on (https?:\S+)\n/.exec(this.#output)?.[1]
       },
       startsWithinMs,
-    )
+    ).catch(async (error: unknown) => {
+      if (this.#child !== undefined) throw error
+      // Its last words arrive after its end.
+      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, lastWordsMs))])
+      throw this.#notRunning()
+    })
   }
 
   /** Ends the process without notice. */
@@ -260,7 +271,11 @@ export class ServiceProcess implements AsyncDisposable {
   }
 
   #mustRun(): void {
-    if (this.#child === undefined) throw new Error(`the service is not running, ${this.#lastWords()}`)
+    if (this.#child === undefined) throw this.#notRunning()
+  }
+
+  #notRunning(): Error {
+    return new Error(`the service is not running: ${this.#end}, ${this.#lastWords()}`)
   }
 
   #lastWords(): string {
