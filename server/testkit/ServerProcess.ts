@@ -153,13 +153,13 @@ export class ServerProcess implements AsyncDisposable {
         ended()
       })
     })
-    const seen = this.logs.length
-    this.#captureLogs(child)
+    const ofThisRun: Array<string> = []
+    this.#captureLogs(child, ofThisRun)
     return eventually(
       `${title} is ready`,
       async () => {
         if (this.#child !== child) return false
-        return (await isReady(this.place, this.logs.slice(seen))) ? true : undefined
+        return (await isReady(this.place, ofThisRun)) ? true : undefined
       },
       readyWithinMs,
     )
@@ -169,14 +169,16 @@ export class ServerProcess implements AsyncDisposable {
     if (this.#child !== undefined) signalGroup(this.#child, signal)
   }
 
-  #captureLogs(child: ChildProcess): void {
+  #captureLogs(child: ChildProcess, ofThisRun: Array<string>): void {
     for (const stream of [child.stdout, child.stderr]) {
       let rest = ""
       stream?.on("data", (chunk: Buffer) => {
         const lines = (rest + chunk.toString()).split("\n")
         rest = lines.pop() ?? ""
-        this.logs.push(...lines)
-        if (this.logs.length > linesKept) this.logs.splice(0, this.logs.length - linesKept)
+        for (const kept of [this.logs, ofThisRun]) {
+          kept.push(...lines)
+          if (kept.length > linesKept) kept.splice(0, kept.length - linesKept)
+        }
       })
     }
   }
