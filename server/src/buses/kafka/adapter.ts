@@ -5,6 +5,7 @@ import type { KafkaOptions } from "@punctual/bus/kafka/KafkaBus"
 import { type KafkaAddress, kafkaSchemes, kafkaUrlShown, parseKafkaUrl } from "@punctual/bus/kafka/kafkaUrl"
 import { Effect, Layer } from "effect"
 import type { BusAdapter, BusChoice, BusTerms } from "../../ports/BusAdapter.ts"
+import { brokerDefaults, tlsOf, tlsTerms } from "../brokerSettings.ts"
 
 const tlsForm = "kafka+ssl://host:9093"
 
@@ -28,13 +29,7 @@ export const kafka: BusAdapter = {
 const choiceOf = (address: KafkaAddress, shown: string): BusChoice => ({
   adapter: kafka,
   shown,
-  obeys: new Set<keyof BusTerms>([
-    "replicas",
-    "topic",
-    "partitions",
-    "subjects",
-    ...(address.isTls ? (["caFile", "certFile", "keyFile"] as const) : []),
-  ]),
+  obeys: new Set<keyof BusTerms>(["replicas", "topic", "partitions", "subjects", ...tlsTerms(address.isTls)]),
   open: (terms, { routing, onRefused }) =>
     Layer.unwrap(
       Effect.promise(async () => {
@@ -48,31 +43,16 @@ const choiceOf = (address: KafkaAddress, shown: string): BusChoice => ({
     ),
 })
 
-const fixed = {
-  clientName: "punctual",
-  // The topic that all messages share, unless commands and events have topics of their own.
-  mainTopic: "serviceCall",
-  // The contract of the bus requires this header name.
-  aggregateHeader: "serviceCallId",
-  connectTimeoutMs: 10_000,
-  publishTimeoutMs: 10_000,
-}
-
 export const kafkaSettings = (
   { isTls, ...address }: KafkaAddress,
-  { caFile, certFile, keyFile, replicas, topic, partitions }: BusTerms,
+  terms: BusTerms,
 ): Omit<KafkaOptions, "routing" | "intake" | "onRefused"> => ({
   ...address,
-  ...(isTls
-    ? {
-        tls: {
-          ...(caFile === undefined ? {} : { caFile }),
-          ...(certFile === undefined || keyFile === undefined ? {} : { certFile, keyFile }),
-        },
-      }
-    : {}),
-  replicas,
-  topic,
-  partitions,
-  ...fixed,
+  ...tlsOf(isTls, terms),
+  replicas: terms.replicas,
+  topic: terms.topic,
+  partitions: terms.partitions,
+  // The topic that all messages share, unless commands and events have topics of their own.
+  mainTopic: "serviceCall",
+  ...brokerDefaults,
 })

@@ -4,6 +4,7 @@ import type { NatsOptions } from "@punctual/bus/nats/NatsBus"
 import { type NatsAddress, natsSchemes, natsUrlShown, parseNatsUrl } from "@punctual/bus/nats/natsUrl"
 import { Effect, Layer } from "effect"
 import type { BusAdapter, BusChoice, BusTerms } from "../../ports/BusAdapter.ts"
+import { brokerDefaults, tlsOf, tlsTerms } from "../brokerSettings.ts"
 
 const tlsForm = "tls://host:4222"
 
@@ -33,7 +34,7 @@ const choiceOf = (address: NatsAddress, shown: string): BusChoice => ({
     "stream",
     "prefix",
     "subjects",
-    ...(address.isTls ? (["caFile", "certFile", "keyFile"] as const) : []),
+    ...tlsTerms(address.isTls),
   ]),
   open: (terms, { routing, onRefused }) =>
     Layer.unwrap(
@@ -48,31 +49,16 @@ const choiceOf = (address: NatsAddress, shown: string): BusChoice => ({
     ),
 })
 
-const fixed = {
-  clientName: "punctual",
-  // The contract of the bus requires this header name.
-  aggregateHeader: "serviceCallId",
-  syncSetting: "TIMER_BROKER_SYNC=always",
-  connectTimeoutMs: 10_000,
-  publishTimeoutMs: 10_000,
-}
-
 export const natsSettings = (
   { isTls, ...address }: NatsAddress,
-  { caFile, certFile, keyFile, replicas, isSynced, stream, prefix }: BusTerms,
+  terms: BusTerms,
 ): Omit<NatsOptions, "routing" | "intake" | "onRefused"> => ({
   ...address,
-  ...(isTls
-    ? {
-        tls: {
-          ...(caFile === undefined ? {} : { caFile }),
-          ...(certFile === undefined || keyFile === undefined ? {} : { certFile, keyFile }),
-        },
-      }
-    : {}),
-  replicas,
-  isSynced,
-  stream,
-  prefix,
-  ...fixed,
+  ...tlsOf(isTls, terms),
+  replicas: terms.replicas,
+  isSynced: terms.isSynced,
+  stream: terms.stream,
+  prefix: terms.prefix,
+  syncSetting: "TIMER_BROKER_SYNC=always",
+  ...brokerDefaults,
 })

@@ -9,6 +9,7 @@ import {
 } from "@punctual/bus/rabbitmq/rabbitUrl"
 import { Effect, Layer } from "effect"
 import type { BusAdapter, BusChoice, BusTerms } from "../../ports/BusAdapter.ts"
+import { brokerDefaults, tlsOf, tlsTerms } from "../brokerSettings.ts"
 
 const tlsForm = "amqps://host:5671"
 
@@ -32,12 +33,7 @@ export const rabbitmq: BusAdapter = {
 const choiceOf = (address: RabbitAddress, shown: string): BusChoice => ({
   adapter: rabbitmq,
   shown,
-  obeys: new Set<keyof BusTerms>([
-    "prefix",
-    "subjects",
-    "queues",
-    ...(address.isTls ? (["caFile", "certFile", "keyFile"] as const) : []),
-  ]),
+  obeys: new Set<keyof BusTerms>(["prefix", "subjects", "queues", ...tlsTerms(address.isTls)]),
   open: (terms, { routing, onRefused }) =>
     Layer.unwrap(
       Effect.promise(async () => {
@@ -51,28 +47,13 @@ const choiceOf = (address: RabbitAddress, shown: string): BusChoice => ({
     ),
 })
 
-const fixed = {
-  clientName: "punctual",
-  // The contract of the bus requires this header name.
-  aggregateHeader: "serviceCallId",
-  connectTimeoutMs: 10_000,
-  publishTimeoutMs: 10_000,
-}
-
 export const rabbitSettings = (
   { isTls, ...address }: RabbitAddress,
-  { caFile, certFile, keyFile, prefix, queues }: BusTerms,
+  terms: BusTerms,
 ): Omit<RabbitOptions, "routing" | "intake" | "onRefused"> => ({
   ...address,
-  ...(isTls
-    ? {
-        tls: {
-          ...(caFile === undefined ? {} : { caFile }),
-          ...(certFile === undefined || keyFile === undefined ? {} : { certFile, keyFile }),
-        },
-      }
-    : {}),
-  prefix,
-  queues,
-  ...fixed,
+  ...tlsOf(isTls, terms),
+  prefix: terms.prefix,
+  queues: terms.queues,
+  ...brokerDefaults,
 })
