@@ -47,6 +47,8 @@ export interface Scale {
 
 export interface Benchmark {
   readonly id: string
+  /** Benchmarks with the same work on other servers have the same family. `--only` takes it, too. */
+  readonly family?: string
   readonly title: string
   /** What a reader must know to judge the table: a paragraph above it. */
   readonly note?: string

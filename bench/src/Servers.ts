@@ -2,12 +2,13 @@
 // missing. If a server is missing, the run skips its sides and continues.
 import { execFileSync } from "node:child_process"
 import { join } from "node:path"
+import { kafkaState } from "@punctual/bus/testkit/KafkaServer"
 import { natsBinary } from "@punctual/bus/testkit/NatsBinary"
 import { rabbitBinaries } from "@punctual/bus/testkit/RabbitBinaries"
 import { postgresBinaries } from "@punctual/server/testkit/PostgresBinaries"
 import { redisBinary } from "./peers/RedisServer.ts"
 
-export type ServerName = "postgres" | "redis" | "nats" | "rabbitmq"
+export type ServerName = "postgres" | "redis" | "nats" | "rabbitmq" | "kafka"
 
 export type ServerState =
   | { readonly path: string; readonly version: string }
@@ -20,6 +21,7 @@ export const serverTitle: Readonly<Record<ServerName, string>> = {
   redis: "Redis",
   nats: "NATS",
   rabbitmq: "RabbitMQ",
+  kafka: "Kafka",
 }
 
 /** Looks for the server once, and downloads it if possible. A download may take a minute. */
@@ -53,6 +55,7 @@ const look: Readonly<Record<ServerName, () => ServerState>> = {
     const binaries = rabbitBinaries()
     return "missing" in binaries ? binaries : { path: binaries.scripts, version: binaries.version }
   },
+  kafka: kafkaState,
   nats: () => {
     const binary = natsBinary()
     return "missing" in binary ? binary : withVersion(binary.path)

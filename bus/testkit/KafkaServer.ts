@@ -19,24 +19,36 @@ export interface KafkaServerOptions {
   readonly config?: string
 }
 
+type Mechanism = "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512"
+
 export interface KafkaServerAuth {
-  readonly mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512"
+  /** The brokers of a cluster use the first one among themselves. */
+  readonly mechanisms: readonly [Mechanism, ...ReadonlyArray<Mechanism>]
   readonly user: string
   readonly password: string
 }
 
-const title = "Kafka 4.3.1"
+const version = "4.3.1"
+const title = `Kafka ${version}`
 const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>punctual</groupId><artifactId>kafka-broker</artifactId><version>1</version><packaging>pom</packaging>
   <dependencies>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>4.3.1</version></dependency>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>${version}</version></dependency>
     <dependency><groupId>org.apache.logging.log4j</groupId><artifactId>log4j-slf4j-impl</artifactId><version>2.25.4</version></dependency>
   </dependencies>
 </project>
 `
 
 const jars = (): MavenPackages => mavenPackages(title, pom)
+
+/** Where the broker was found, or why it is missing. */
+export const kafkaState = ():
+  | { readonly path: string; readonly version: string }
+  | { readonly missing: string } => {
+  const found = jars()
+  return "missing" in found ? found : { path: found.folder, version }
+}
 
 /** Defines tests that need a broker. Without one they are skipped by name, or fail in CI. */
 export const describeKafka = (name: string, body: () => void): void => {
@@ -130,14 +142,15 @@ const prepare = ({ folder, ports }: ServerPlace, classPath: string, options: Kaf
   writeFileSync(join(folder, "log4j2.properties"), log4j)
   const clusterId = randomBytes(16).toString("base64url")
   const { auth } = options
-  if (auth === undefined || auth.mechanism === "PLAIN") {
+  const scram = auth?.mechanisms.filter((mechanism) => mechanism !== "PLAIN") ?? []
+  if (auth === undefined || scram.length === 0) {
     // What the format tool writes. To start the tool takes as long as to start the broker.
     const data = join(folder, "log")
     mkdirSync(data, { recursive: true })
     writeFileSync(join(data, "meta.properties"), `version=1\ncluster.id=${clusterId}\nnode.id=1\n`)
     return
   }
-  const user = `${auth.mechanism}=[name=${auth.user},password=${auth.password}]`
+  const users = scram.map((mechanism) => `${mechanism}=[name=${auth.user},password=${auth.password}]`)
   const format = [
     "kafka.tools.StorageTool",
     "format",
@@ -145,8 +158,7 @@ const prepare = ({ folder, ports }: ServerPlace, classPath: string, options: Kaf
     clusterId,
     "-c",
     settingsFile(folder),
-    "-S",
-    user,
+    ...users.flatMap((user) => ["-S", user]),
   ]
   const args = [...quickStart, ...heap(128), ...logging(folder), "-cp", classPath, ...format]
   execFileSync("java", args, { stdio: "ignore" })
@@ -177,6 +189,7 @@ const settingsText = (
     "share.coordinator.state.topic.replication.factor=1",
     "share.coordinator.state.topic.min.isr=1",
     "group.initial.rebalance.delay.ms=0",
+    "group.min.session.timeout.ms=1000",
     "log.cleaner.dedupe.buffer.size=10485760",
     "broker.session.timeout.ms=2000",
     "broker.heartbeat.interval.ms=500",
@@ -192,16 +205,20 @@ const settingsText = (
 
 const authLines = (auth: KafkaServerAuth | undefined): ReadonlyArray<string> => {
   if (auth === undefined) return []
-  const { mechanism, user, password } = auth
-  const module = mechanism === "PLAIN" ? "plain.PlainLoginModule" : "scram.ScramLoginModule"
-  const own = `org.apache.kafka.common.security.${module} required username="${user}" password="${password}"`
-  const known = mechanism === "PLAIN" ? ` user_${user}="${password}"` : ""
-  const name = mechanism.toLowerCase()
+  const { mechanisms, user, password } = auth
+  const jaas = (mechanism: Mechanism): string => {
+    const module = mechanism === "PLAIN" ? "plain.PlainLoginModule" : "scram.ScramLoginModule"
+    const own = `org.apache.kafka.common.security.${module} required username="${user}" password="${password}"`
+    return mechanism === "PLAIN" ? `${own} user_${user}="${password}";` : `${own};`
+  }
   return [
-    `sasl.enabled.mechanisms=${mechanism}`,
-    `sasl.mechanism.inter.broker.protocol=${mechanism}`,
-    ...["direct", "proxied"].map(
-      (listener) => `listener.name.${listener}.${name}.sasl.jaas.config=${own}${known};`,
+    `sasl.enabled.mechanisms=${mechanisms.join(",")}`,
+    `sasl.mechanism.inter.broker.protocol=${mechanisms[0]}`,
+    ...mechanisms.flatMap((mechanism) =>
+      ["direct", "proxied"].map(
+        (listener) =>
+          `listener.name.${listener}.${mechanism.toLowerCase()}.sasl.jaas.config=${jaas(mechanism)}`,
+      ),
     ),
   ]
 }
@@ -218,7 +235,11 @@ const tlsLines = (
     `ssl.keystore.location=${keystore}`,
     "ssl.truststore.type=PEM",
     `ssl.truststore.location=${caFile}`,
-    `ssl.client.auth=${wantsClientCertificate === true ? "required" : "none"}`,
+    // With SASL, the broker obeys this only by listener.
+    ...["direct", "proxied"].map(
+      (listener) =>
+        `listener.name.${listener}.ssl.client.auth=${wantsClientCertificate === true ? "required" : "none"}`,
+    ),
     // The broker connects to itself, also if its certificate is for another host.
     "ssl.endpoint.identification.algorithm=",
   ]

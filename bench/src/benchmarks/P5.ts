@@ -1,12 +1,14 @@
 // Many timers due in the same instant, as events to a broker that keeps them on disk, until the last one is settled. P5
-// uses a JetStream stream, and P5R quorum queues of RabbitMQ. They are
-// compared with bare publishes of the same bytes to the same server, each acknowledged: once with as many at a time as
-// Punctual has in flight for one namespace, once with many more, and once while a thread empties the store's tables.
+// uses a JetStream stream, P5R quorum queues of RabbitMQ, and P5K a topic of Kafka. They are compared with bare publishes
+// of the same bytes to the same server, each acknowledged: once with as many at a time as Punctual has in flight for one
+// namespace, once with many more, and once while a thread empties the store's tables.
 
 import { Bus, type BusError } from "@punctual/bus/Bus"
 import { defaultIntakeOptions } from "@punctual/bus/IntakeOptions"
+import { KafkaBus } from "@punctual/bus/kafka/KafkaBus"
 import { NatsBus } from "@punctual/bus/nats/NatsBus"
 import { RabbitBus } from "@punctual/bus/rabbitmq/RabbitBus"
+import { KafkaServer } from "@punctual/bus/testkit/KafkaServer"
 import { NatsServer } from "@punctual/bus/testkit/NatsServer"
 import { RabbitServer } from "@punctual/bus/testkit/RabbitServer"
 import { makeEventDeliverer } from "@punctual/server/deliverers/event/EventDeliverer"
@@ -16,6 +18,7 @@ import { Effect, Layer, Logger } from "effect"
 import { atLeast, type Benchmark, told } from "../Benchmark.ts"
 import { EmptyingThread } from "../bare/EmptyingThread.ts"
 import { publishAll } from "../bare/publishAll.ts"
+import { publishToKafka } from "../bare/publishToKafka.ts"
 import { emptyRabbit, publishToRabbit } from "../bare/publishToRabbit.ts"
 import { compareRates } from "../compareRates.ts"
 import { handlerSpec, withEngine } from "../EngineOnDisk.ts"
@@ -50,6 +53,7 @@ interface EventBenchmark {
 
 const eventBenchmark = ({ id, title, server, terms, target, start }: EventBenchmark): Benchmark => ({
   id,
+  family: "P5",
   title,
   needs: [server],
   uses: ["postgres", server],
@@ -168,6 +172,32 @@ export const P5R = eventBenchmark({
       }),
       publishAll: (messages, atOnce) => publishToRabbit(server.url, messages, atOnce),
       empty: () => emptyRabbit(server.url, rabbitQueues),
+      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    }
+  },
+})
+
+const kafkaPartitions = 12
+
+export const P5K = eventBenchmark({
+  id: "P5K",
+  title: "100,000 due at once to Kafka, until all are settled",
+  server: "kafka",
+  terms: `${kafkaPartitions} partitions on one broker with a heap of 256 MiB, idempotent, acks=all`,
+  target: undefined,
+  start: async () => {
+    const server = await KafkaServer.start()
+    return {
+      bus: KafkaBus.layer({
+        ...common,
+        servers: [server.address],
+        topic: "service.events",
+        mainTopic: "serviceCall",
+        partitions: kafkaPartitions,
+        replicas: 1,
+      }),
+      publishAll: (messages, atOnce) => publishToKafka(server.address, messages, atOnce),
+      empty: async () => {},
       [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
     }
   },

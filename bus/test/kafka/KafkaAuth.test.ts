@@ -1,5 +1,5 @@
-import { expect, test } from "bun:test"
-import { makeCertificates } from "@punctual/server/testkit/Certificates"
+import { afterAll, beforeAll, expect, test } from "bun:test"
+import { type Certificates, makeCertificates } from "@punctual/server/testkit/Certificates"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
 import { Effect, Exit, Layer, Logger } from "effect"
 import { Bus } from "../../src/Bus.ts"
@@ -35,37 +35,75 @@ const publishing = async (server: KafkaServer, overrides: Partial<KafkaOptions>)
   return why
 }
 
+const mechanisms = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] as const
+
 describeKafka("who may use the broker", () => {
-  test("PLAIN: user and password, and nobody else", async () => {
-    const auth = { mechanism: "PLAIN", user: "punctual", password: secret } as const
-    await using server = await KafkaServer.start({ auth })
-    expect(await publishing(server, { auth })).toBe("published")
-    const refusal = await publishing(server, { auth: { ...auth, password: "wrong" } })
-    expect(refusal).toContain(`Kafka at ${server.address}`)
-    expect(refusal).toContain("refuses the user and password")
-    const otherMechanism = await publishing(server, { auth: { ...auth, mechanism: "SCRAM-SHA-512" } })
-    expect(otherMechanism).toContain("does not offer this SASL mechanism")
-    expect(await publishing(server, { connectTimeoutMs: 2_000 })).toContain("Cannot connect to Kafka")
+  let folder: TemporaryFolder
+  let otherFolder: TemporaryFolder
+  let files: Certificates
+  let others: Certificates
+  let server: KafkaServer
+  const user = { user: "punctual", password: secret }
+
+  beforeAll(async () => {
+    folder = new TemporaryFolder()
+    otherFolder = new TemporaryFolder()
+    files = makeCertificates(folder.path)
+    others = makeCertificates(otherFolder.path)
+    const tls = { ...files, wantsClientCertificate: true }
+    server = await KafkaServer.start({ auth: { ...user, mechanisms }, tls })
+  })
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]()
+    folder[Symbol.dispose]()
+    otherFolder[Symbol.dispose]()
   })
 
-  test("SCRAM over TLS: the password and the authority must be right", async () => {
-    using folder = new TemporaryFolder()
-    using otherFolder = new TemporaryFolder()
-    const tls = makeCertificates(folder.path)
-    const others = makeCertificates(otherFolder.path)
-    const auth = { mechanism: "SCRAM-SHA-512", user: "punctual", password: secret } as const
-    await using server = await KafkaServer.start({ auth, tls })
-    const trusting = { tls: { caFile: tls.caFile } }
-    expect(await publishing(server, { auth, ...trusting })).toBe("published")
-    const byName = { servers: [server.address.replace("127.0.0.1", "localhost")] }
-    expect(await publishing(server, { auth, ...trusting, ...byName })).toBe("published")
-    expect(await publishing(server, { auth: { ...auth, password: "wrong" }, ...trusting })).toContain(
-      "refuses the user and password",
+  const trusted = () => ({ caFile: files.caFile, certFile: files.certFile, keyFile: files.keyFile })
+
+  for (const mechanism of mechanisms) {
+    test(`${mechanism}: the user with the right password, and nobody else`, async () => {
+      const auth = { ...user, mechanism }
+      const tls = trusted()
+      expect(await publishing(server, { auth, tls })).toBe("published")
+      const refusal = await publishing(server, { auth: { ...auth, password: "wrong" }, tls })
+      expect(refusal).toContain(`Kafka at ${server.address}`)
+      expect(refusal).toContain("refuses the user and password")
+      expect(await publishing(server, { auth: { ...auth, user: "nobody" }, tls })).toContain(
+        "refuses the user and password",
+      )
+    })
+  }
+
+  test("a connection without a user, or without encryption, is refused", async () => {
+    const auth = { ...user, mechanism: "PLAIN" } as const
+    const connectTimeoutMs = 2_000
+    expect(await publishing(server, { tls: trusted(), connectTimeoutMs })).toContain(
+      "Cannot connect to Kafka",
     )
-    expect(await publishing(server, { auth, tls: { caFile: others.caFile } })).toContain("certificate")
-    expect(await publishing(server, { auth, tls: {} })).toContain("certificate")
+    expect(await publishing(server, { auth, connectTimeoutMs })).toContain("Cannot connect to Kafka")
+  })
+
+  test("a certificate is trusted by the authority that is named, and by no other", async () => {
+    const auth = { ...user, mechanism: "SCRAM-SHA-512" } as const
+    const byName = { servers: [server.address.replace("127.0.0.1", "localhost")], tls: trusted() }
+    expect(await publishing(server, { auth, ...byName })).toBe("published")
+    const ofOthers = { ...trusted(), caFile: others.caFile }
+    expect(await publishing(server, { auth, tls: ofOthers })).toContain("certificate")
+    const { caFile: _, ...ofSystem } = trusted()
+    expect(await publishing(server, { auth, tls: ofSystem })).toContain("certificate")
     expect(await publishing(server, { auth, tls: { caFile: `${folder.path}/absent.pem` } })).toContain(
       "absent.pem",
     )
+  })
+
+  test("a client certificate that the broker wants must be there, and of the authority that it trusts", async () => {
+    const auth = { ...user, mechanism: "SCRAM-SHA-512" } as const
+    const connectTimeoutMs = 2_000
+    const { caFile } = files
+    const wrong = { caFile, certFile: others.certFile, keyFile: others.keyFile }
+    for (const tls of [{ caFile }, wrong]) {
+      expect(await publishing(server, { auth, tls, connectTimeoutMs })).toContain("Cannot connect to Kafka")
+    }
   })
 })
