@@ -1,18 +1,15 @@
-// Another service on Kafka, as its authors would write it: a client, JSON, and the words of the bus contract. It shares no
-// code with the product, so it sees exactly what is on the wire.
+// Another service on Kafka, which shares no code with the product.
 import { randomUUID } from "node:crypto"
 import { Consumer, Producer, stringDeserializers, stringSerializers } from "../../drivers/kafka/kafka.ts"
 import { eventually } from "./eventually.ts"
-import type { Cancelling, Heard, Scheduling } from "./PlainBusClient.ts"
+import { PlainPeer } from "./PlainPeer.ts"
 
 export interface KafkaPlaces {
   readonly commands: string
   readonly events: string
 }
 
-export class PlainKafkaClient implements AsyncDisposable {
-  /** Every DueTimeReached, in the order in which the broker delivered them. */
-  readonly reached: Array<Heard> = []
+export class PlainKafkaClient extends PlainPeer {
   readonly #address: string
   readonly #places: KafkaPlaces
   readonly #group = `listener-${randomUUID()}`
@@ -21,6 +18,7 @@ export class PlainKafkaClient implements AsyncDisposable {
   #isClosing = false
 
   constructor(address: string, places: KafkaPlaces) {
+    super()
     this.#address = address
     this.#places = places
   }
@@ -37,7 +35,7 @@ export class PlainKafkaClient implements AsyncDisposable {
       sessionTimeout: 10_000,
       heartbeatInterval: 500,
     })
-    stream.on("data", (message) => this.#note(message))
+    stream.on("data", (message) => this.#heard(message))
     stream.on("error", () => void this.#listenAgain(consumer))
   }
 
@@ -54,37 +52,13 @@ export class PlainKafkaClient implements AsyncDisposable {
     )
   }
 
-  #note({ topic, key, value, headers, timestamp }: PlainMessage): void {
-    const envelope = parsed(value)
-    if (envelope?.type !== "DueTimeReached") return
-    if (this.reached.some((one) => one.storedAtMs === Number(timestamp) && one.envelope.id === envelope.id)) {
-      // The listener itself reads again after a failure.
-      return
-    }
+  #heard({ topic, key, value, headers, timestamp }: PlainMessage): void {
     const texts = Object.fromEntries([...headers].map(([name, text]) => [String(name), String(text)]))
-    this.reached.push({
-      subject: `${topic} ${key}`,
-      messageId: texts["messageId"] ?? "",
-      storedAtMs: Number(timestamp),
-      headers: texts,
-      envelope,
-      text: value,
-    })
-  }
-
-  async schedule(scheduling: Scheduling): Promise<void> {
-    const { tenant, serviceCallId, dueAtMs, correlationId, timestampMs = Date.now(), more } = scheduling
-    const id = randomUUID()
-    const head = { id, type: "ScheduleTimer", tenantId: tenant, aggregateId: serviceCallId, timestampMs }
-    const payload = { tenantId: tenant, serviceCallId, dueAt: new Date(dueAtMs).toISOString(), ...more }
-    await this.send(tenant, serviceCallId, JSON.stringify({ ...head, correlationId, payload }), id)
-  }
-
-  async cancel({ tenant, serviceCallId, timestampMs = Date.now() }: Cancelling): Promise<void> {
-    const id = randomUUID()
-    const head = { id, type: "CancelTimer", tenantId: tenant, aggregateId: serviceCallId, timestampMs }
-    const text = JSON.stringify({ ...head, payload: { tenantId: tenant, serviceCallId } })
-    await this.send(tenant, serviceCallId, text, id)
+    const messageId = texts["messageId"] ?? ""
+    const storedAtMs = Number(timestamp)
+    // The listener itself reads again after a failure.
+    if (this.reached.some((one) => one.storedAtMs === storedAtMs && one.messageId === messageId)) return
+    this.note({ subject: `${topic} ${key}`, messageId, storedAtMs, headers: texts, text: value })
   }
 
   /** Sends any text with the key. While the broker does not confirm it, it sends the text again. */
@@ -107,10 +81,6 @@ export class PlainKafkaClient implements AsyncDisposable {
         return undefined
       }
     })
-  }
-
-  reachedFor(serviceCallId: string): ReadonlyArray<Heard> {
-    return this.reached.filter(({ envelope }) => envelope.aggregateId === serviceCallId)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -146,14 +116,6 @@ const newConsumer = (address: string, groupId: string) =>
     retries: 1,
     retryDelay: 100,
   })
-
-const parsed = (text: string): Heard["envelope"] | undefined => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 const ended = async (client: { close(isForced: boolean): unknown } | undefined): Promise<void> => {
   try {

@@ -1,26 +1,21 @@
-// Another service on RabbitMQ, as its authors would write it: a client, JSON, and the words of the bus contract. It
-// shares no code with the product, so it sees exactly what is on the wire.
+// Another service on RabbitMQ, which shares no code with the product.
 import { randomUUID } from "node:crypto"
-import { type Channel, type ChannelModel, connect } from "../../drivers/rabbitmq/rabbitmq.ts"
+import { type ChannelModel, connect } from "../../drivers/rabbitmq/rabbitmq.ts"
 import { eventually } from "./eventually.ts"
-import type { Cancelling, Heard, Scheduling } from "./PlainBusClient.ts"
+import { PlainPeer } from "./PlainPeer.ts"
 
-/** The exchanges of the broker, and where the group of the service has its messages. */
+/** The exchanges of the broker. */
 export interface RabbitPlaces {
   readonly commands: string
   readonly events: string
-  readonly groupQueues: ReadonlyArray<string>
 }
 
-export const rabbitPlaces = (prefix: string, queues = 8): RabbitPlaces => ({
+export const rabbitPlaces = (prefix: string): RabbitPlaces => ({
   commands: `${prefix}.serviceCall`,
   events: `${prefix}.serviceCall`,
-  groupQueues: Array.from({ length: queues }, (_, number) => `${prefix}:punctual:${number}`),
 })
 
-export class PlainRabbitClient implements AsyncDisposable {
-  /** Every DueTimeReached, in the order in which the broker delivered them. */
-  readonly reached: Array<Heard> = []
+export class PlainRabbitClient extends PlainPeer {
   readonly #place: { readonly hostname: string; readonly port: number }
   readonly #places: RabbitPlaces
   /** Its own queue. */
@@ -29,6 +24,7 @@ export class PlainRabbitClient implements AsyncDisposable {
   #isClosing = false
 
   constructor(address: string, places: RabbitPlaces) {
+    super()
     const [hostname = "", port] = address.split(":")
     this.#place = { hostname, port: Number(port) }
     this.#places = places
@@ -49,35 +45,16 @@ export class PlainRabbitClient implements AsyncDisposable {
     await channel.consume(this.queue, (message) => {
       if (message === null) return
       channel.ack(message)
-      const text = message.content.toString()
-      const envelope = parsed(text)
-      if (envelope?.type !== "DueTimeReached") return
-      this.reached.push({
+      this.note({
         subject: `${message.fields.exchange} ${message.fields.routingKey}`,
         messageId: String(message.properties.messageId),
         storedAtMs: Date.now(),
         headers: Object.fromEntries(
           Object.entries(message.properties.headers ?? {}).map(([name, value]) => [name, String(value)]),
         ),
-        envelope,
-        text,
+        text: message.content.toString(),
       })
     })
-  }
-
-  async schedule(scheduling: Scheduling): Promise<void> {
-    const { tenant, serviceCallId, dueAtMs, correlationId, timestampMs = Date.now(), more } = scheduling
-    const id = randomUUID()
-    const head = { id, type: "ScheduleTimer", tenantId: tenant, aggregateId: serviceCallId, timestampMs }
-    const payload = { tenantId: tenant, serviceCallId, dueAt: new Date(dueAtMs).toISOString(), ...more }
-    await this.send(tenant, serviceCallId, JSON.stringify({ ...head, correlationId, payload }), id)
-  }
-
-  async cancel({ tenant, serviceCallId, timestampMs = Date.now() }: Cancelling): Promise<void> {
-    const id = randomUUID()
-    const head = { id, type: "CancelTimer", tenantId: tenant, aggregateId: serviceCallId, timestampMs }
-    const text = JSON.stringify({ ...head, payload: { tenantId: tenant, serviceCallId } })
-    await this.send(tenant, serviceCallId, text, id)
   }
 
   /** Sends any text with the routing key. While the broker does not confirm it, it sends the text again. */
@@ -97,22 +74,6 @@ export class PlainRabbitClient implements AsyncDisposable {
     })
   }
 
-  reachedFor(serviceCallId: string): ReadonlyArray<Heard> {
-    return this.reached.filter(({ envelope }) => envelope.aggregateId === serviceCallId)
-  }
-
-  /** Messages that wait in the queues of the service. */
-  async waiting(): Promise<number> {
-    const channel: Channel = await (await this.#connected()).createChannel()
-    try {
-      let waiting = 0
-      for (const queue of this.#places.groupQueues) waiting += (await channel.checkQueue(queue)).messageCount
-      return waiting
-    } finally {
-      await channel.close()
-    }
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosing = true
     await this.#client?.then((client) => client.close()).catch(() => {})
@@ -129,13 +90,5 @@ export class PlainRabbitClient implements AsyncDisposable {
       return client
     })
     return this.#client
-  }
-}
-
-const parsed = (text: string): Heard["envelope"] | undefined => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
