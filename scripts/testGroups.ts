@@ -20,7 +20,7 @@ export type Group = (typeof groups)[number]
 const browserStarter = "server/testkit/Browser.ts"
 const clusterFile = "server/testkit/ClusterHarness.ts"
 
-/** The files that start a database, a broker or a browser, or download one. Add the file of a new kind of server. */
+/** The files that start a database, a broker, a member of a bus or a browser, or download one. Add the file of a new kind of server. */
 export const serverStarters: ReadonlyArray<string> = [
   browserStarter,
   "server/testkit/Certificates.ts",
@@ -31,6 +31,7 @@ export const serverStarters: ReadonlyArray<string> = [
   "server/testkit/MavenPackages.ts",
   "server/testkit/ServerProcess.ts",
   "bus/testkit/KafkaServer.ts",
+  "bus/testkit/MortalMember.ts",
   "bus/testkit/NatsBinary.ts",
   "bus/testkit/NatsServer.ts",
   "server/testkit/PostgresBinaries.ts",

@@ -109,7 +109,7 @@ export interface BusAbilities {
    * after the messages behind it.
    */
   readonly retriesInOrder: boolean
-  /** The broker counts deliveries that end without an answer. Without that, only failures that were answered count. */
+  /** A message that a stopping member gives back counts as delivered. At every broker, one whose handler ends with the process does. */
   readonly countsUnanswered: boolean
   /** The broker can list and remove undeliverable messages. Without that, operators use the broker's own tools. */
   readonly listsUndeliverable: boolean

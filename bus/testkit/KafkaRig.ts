@@ -1,11 +1,12 @@
 // A broker for the tests of one file. Each test gets topics of its own, so nothing has to be removed between tests.
+import { eventually } from "@punctual/server/testkit/eventually"
 import { Effect, Layer } from "effect"
 import type { Bus, BusError } from "../src/Bus.ts"
 import { defaultIntakeOptions, type IntakeOptions } from "../src/IntakeOptions.ts"
 import { KafkaBus, type KafkaOptions } from "../src/kafka/KafkaBus.ts"
 import { KafkaCluster } from "../src/kafka/KafkaCluster.ts"
 import type { UndeliverableMessages } from "../src/UndeliverableMessages.ts"
-import { sampleRouting, sampleTopic } from "./BusFixture.ts"
+import { groups, sampleRouting, sampleTopic } from "./BusFixture.ts"
 import { KafkaServer, type KafkaServerOptions } from "./KafkaServer.ts"
 
 export class KafkaRig implements AsyncDisposable {
@@ -68,6 +69,13 @@ export class KafkaRig implements AsyncDisposable {
   /** From now on, tests use new, empty topics. */
   renew(): void {
     this.#tests++
+  }
+
+  /** Resolves when the members of the first group have learned which partitions they have in its second generation. */
+  async untilAssignedAgain(): Promise<void> {
+    const text = `for group ${this.topic}.${groups[0]} for generation 2.`
+    const { logs } = this.server.process
+    await eventually("the group changes", () => (logs.some((line) => line.includes(text)) ? true : undefined))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

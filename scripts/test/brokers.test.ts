@@ -1,5 +1,5 @@
-// The table "What differs by broker" says what the tests of each broker show. Rows about abilities follow from what the
-// adapters state, and the suite of buses tests each ability. Every other cell names its test here.
+// The table "What differs by broker" says what the tests of each broker show. Every cell names its test here, except for
+// cells that promise nothing. Rows about abilities also follow from what the adapters state.
 import { describe, expect, test } from "bun:test"
 import type { BusAbilities } from "../../bus/src/Bus.ts"
 import { kafkaAbilities } from "../../bus/src/kafka/KafkaSubscription.ts"
@@ -10,56 +10,116 @@ import { textOf } from "../repository.ts"
 
 const guide = "docs/guides/messages.md"
 
+interface Broker {
+  readonly abilities: BusAbilities
+  /** Runs the suite of buses. */
+  readonly suiteFile: string
+  readonly faultsFile: string
+}
+
 /** By the head of the column. */
-const brokers: Readonly<Record<string, BusAbilities>> = {
-  "`local:`": defaultLocalBusOptions.abilities,
-  "NATS JetStream": natsAbilities,
-  RabbitMQ: rabbitAbilities,
-  Kafka: kafkaAbilities,
+const brokers: Readonly<Record<string, Broker>> = {
+  "`local:`": {
+    abilities: defaultLocalBusOptions.abilities,
+    suiteFile: "bus/test/local/LocalBus.test.ts",
+    faultsFile: "bus/test/local/LocalBus.test.ts",
+  },
+  "NATS JetStream": {
+    abilities: natsAbilities,
+    suiteFile: "bus/test/nats/NatsBus.test.ts",
+    faultsFile: "bus/test/nats/NatsFaults.test.ts",
+  },
+  RabbitMQ: {
+    abilities: rabbitAbilities,
+    suiteFile: "bus/test/rabbitmq/RabbitBus.test.ts",
+    faultsFile: "bus/test/rabbitmq/RabbitFaults.test.ts",
+  },
+  Kafka: {
+    abilities: kafkaAbilities,
+    suiteFile: "bus/test/kafka/KafkaBus.test.ts",
+    faultsFile: "bus/test/kafka/KafkaFaults.test.ts",
+  },
 }
 
-/** What a cell begins with if the broker has the ability, and if not. */
-const ofAbilities: Readonly<
-  Record<string, readonly [ability: keyof BusAbilities, present: string, absent: string]>
-> = {
-  "a message that is published twice with the same id": ["dropsRepeats", "comes once", "comes twice"],
-  "who times a redelivery": ["delays", "the bus", "the service"],
-  "a message that is retried": ["retriesInOrder", "keeps its place", "comes after later messages"],
-  "a delivery that ends without an answer": ["countsUnanswered", "counts", "does not count"],
-  "undeliverable messages": ["listsUndeliverable", "can be listed", "cannot be listed"],
+interface AbilityRow {
+  readonly ability: keyof BusAbilities
+  readonly suite: string
+  /** What a cell begins with, and the law of the suite, if the broker has the ability. */
+  readonly present: readonly [begin: string, law: string]
+  readonly absent: readonly [begin: string, law: string]
 }
 
-interface ShownBy {
-  readonly file: string
-  readonly title: string
+const busSuite = "bus/testkit/Bus.suite.ts"
+
+const ofAbilities: Readonly<Record<string, AbilityRow>> = {
+  "a message that is published twice with the same id": {
+    ability: "dropsRepeats",
+    suite: busSuite,
+    present: ["comes once", "the same envelope again is a duplicate, and handed out once"],
+    absent: ["comes twice", "the same envelope again is handed out again, and never called a duplicate"],
+  },
+  "who times a redelivery": {
+    ability: "delays",
+    suite: busSuite,
+    present: ["the bus", "a message whose handler failed comes again after the delay"],
+    absent: ["the service", "a message whose handler failed comes again after the delay"],
+  },
+  "a message that is retried": {
+    ability: "retriesInOrder",
+    suite: "bus/testkit/BusKeys.suite.ts",
+    present: ["keeps its place", "those behind a message that failed wait for it in its key"],
+    absent: ["comes after later messages", "a message that failed comes again after those behind it"],
+  },
+  "a message that a stopping node gives back": {
+    ability: "countsUnanswered",
+    suite: busSuite,
+    present: ["counts", "a handler that does not finish in time is interrupted, and its message comes again"],
+    absent: [
+      "does not count",
+      "a handler that does not finish in time is interrupted, and its message comes again",
+    ],
+  },
+  "undeliverable messages": {
+    ability: "listsUndeliverable",
+    suite: "bus/testkit/BusUndeliverable.suite.ts",
+    present: ["can be listed", "are listed oldest first, page by page, for each tenant its own"],
+    absent: ["cannot be listed", "are listed oldest first"],
+  },
 }
 
-const shownBy = (file: string, title: string): ShownBy => ({ file, title })
+/** A title in the broker's tests of faults, or in another file. */
+type ShownBy = string | { readonly file: string; readonly title: string }
 
-/** The tests of the other rows, by column. A cell that promises nothing has no test. */
-const ofTests: Readonly<Record<string, Readonly<Record<string, ShownBy>>>> = {
+/** The tests of the other rows, by column. A cell without a test promises nothing. */
+const ofTests: Readonly<Record<string, Readonly<Record<string, ShownBy | undefined>>>> = {
+  "a message whose handler kills the process": {
+    "`local:`": undefined,
+    "NATS JetStream":
+      "a message that is held and not answered comes again after the ack wait, and not before",
+    RabbitMQ: "a message that kills every process becomes undeliverable after five deliveries",
+    Kafka:
+      "a message that kills every process becomes undeliverable after five deliveries, and takes no other message with it",
+  },
   "a message for which nobody has subscribed yet": {
-    "`local:`": shownBy("bus/test/local/LocalBus.test.ts", "nobody"),
-    "NATS JetStream": shownBy(
-      "bus/test/nats/NatsFaults.test.ts",
-      "messages come at the pace of the handlers",
-    ),
-    RabbitMQ: shownBy("bus/test/rabbitmq/RabbitFaults.test.ts", "one that nobody listens to is not"),
-    Kafka: shownBy("bus/test/kafka/KafkaFaults.test.ts", "messages come at the pace of the handlers"),
+    "`local:`": "refuses a message that no group in the process handles",
+    "NATS JetStream": "messages come at the pace of the handlers",
+    RabbitMQ: "one that nobody listens to is not",
+    Kafka: "messages come at the pace of the handlers",
   },
   "order of the messages of a timer if a node joins or leaves": {
-    RabbitMQ: shownBy(
-      "bus/test/rabbitmq/RabbitFaults.test.ts",
-      "the queues move between members while messages flow, and each key keeps its order",
-    ),
-    Kafka: shownBy(
-      "bus/test/kafka/KafkaFaults.test.ts",
-      "members that come and go while messages fail lose nothing, and each key keeps its order",
-    ),
+    "`local:`": undefined,
+    "NATS JetStream": {
+      file: "server/test/process/bus.test.ts",
+      title: "a repeated command moves the due time, an older one does not",
+    },
+    RabbitMQ: "the queues move between members while messages flow, and each key keeps its order",
+    Kafka: "members that come and go while messages fail lose nothing, and each key keeps its order",
   },
   "`timer_bus_lag_messages`": {
-    RabbitMQ: shownBy("bus/test/rabbitmq/RabbitFaults.test.ts", "no more than are held"),
-    Kafka: shownBy("bus/testkit/Bus.suite.ts", "a message is not acknowledged before its handler succeeded"),
+    "`local:`": "holds a bounded number of messages, and takes more when they are handled",
+    "NATS JetStream": "a publish fails in bounded time while the broker is away",
+    RabbitMQ: "messages come at the pace of the handlers, and no more than are held",
+    Kafka: "a broker that is killed twice loses nothing that it took",
   },
 }
 
@@ -85,17 +145,30 @@ describe("the table of what differs by broker", () => {
     expect(heads.slice(1).toSorted()).toEqual(Object.keys(brokers).toSorted())
     const known = [...Object.keys(ofAbilities), ...Object.keys(ofTests)]
     expect(rows.map(([name = ""]) => name).toSorted()).toEqual(known.toSorted())
+    for (const row of rows) expect(row).toHaveLength(heads.length)
   })
 
-  test.each(Object.entries(ofAbilities))("%s: as the adapters state", (name, [ability, present, absent]) => {
-    const cells = rows.find(([row]) => row === name)?.slice(1) ?? []
-    heads.slice(1).forEach((broker, column) => {
-      const expected = brokers[broker]?.[ability] === true ? present : absent
-      expect(`${broker}: ${cells[column]}`).toStartWith(`${broker}: ${expected}`)
-    })
-  })
+  test.each(Object.entries(ofAbilities))(
+    "%s: as the adapters state, and a law of the suite shows it",
+    (name, row) => {
+      const cells = rows.find(([first]) => first === name)?.slice(1) ?? []
+      heads.slice(1).forEach((head, column) => {
+        const broker = brokers[head]
+        const [begin, law] = broker?.abilities[row.ability] === true ? row.present : row.absent
+        expect(`${head}: ${cells[column]}`).toStartWith(`${head}: ${begin}`)
+        expect(textOf(row.suite)).toContain(law)
+        expect(textOf(broker?.suiteFile ?? "")).toContain("busSuite(")
+      })
+    },
+  )
 
   test.each(Object.entries(ofTests))("%s: a test shows it", (_, tests) => {
-    for (const { file, title } of Object.values(tests)) expect(textOf(file)).toContain(title)
+    expect(Object.keys(tests).toSorted()).toEqual(Object.keys(brokers).toSorted())
+    for (const [head, shown] of Object.entries(tests)) {
+      if (shown === undefined) continue
+      const { file, title } =
+        typeof shown === "string" ? { file: brokers[head]?.faultsFile ?? "", title: shown } : shown
+      expect(textOf(file)).toContain(title)
+    }
   })
 })

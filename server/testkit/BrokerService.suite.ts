@@ -11,6 +11,9 @@ import { TemporaryFolder } from "./TemporaryFolder.ts"
 
 type Settings = Readonly<Record<string, string>>
 
+/** A broker can take long to start on a busy machine. */
+const twoRestartsWithinMs = 240_000
+
 export interface BrokerFixture<Peer extends PlainPeer> {
   /** For people. */
   readonly title: string
@@ -56,8 +59,10 @@ const timerOf = async (run: BrokerServiceRun<PlainPeer>, timerId: string) => {
 }
 
 const untilState = (run: BrokerServiceRun<PlainPeer>, timerId: string, state: string) =>
-  eventually(`${timerId} is ${state}`, async () =>
-    (await timerOf(run, timerId))?.["state"] === state ? true : undefined,
+  eventually(
+    `${timerId} is ${state}`,
+    async () => ((await timerOf(run, timerId))?.["state"] === state ? true : undefined),
+    60_000,
   )
 
 const untilMetric = (
@@ -232,41 +237,45 @@ export const brokerServiceSuite = <Peer extends PlainPeer>(fixture: () => Broker
       { isSplit: true },
     ))
 
-  test("it waits for a broker that is away at the start, recovers after a kill, and shows no password", async () => {
-    await fixture().kill9()
-    using folder = new TemporaryFolder()
-    const secret = `secret-${randomUUID()}`
-    const { settings, says } = fixture().refused(secret)
-    await using wrong = new ServiceProcess({ folder: folder.path, settings })
-    await wrong.launch()
-    const ready = await fetch(`${wrong.url}/health/ready`)
-    expect(ready.status).toBe(503)
-    const why = await ready.text()
-    expect(why).toContain(`Cannot connect to ${fixture().title}`)
-    expect(why).not.toContain(secret)
-    await fixture().restart()
-    // Waiting does not help against a user that the broker refuses.
-    expect(await wrong.fallen()).toBe(1)
-    expect(wrong.logs.join("\n")).toContain(says)
-    expect(wrong.logs.join("\n")).not.toContain(secret)
-    await withRun(async (run) => {
-      const soon = (serviceCallId: string) =>
-        run.peer.schedule({ tenant: "orders", serviceCallId, dueAtMs: Date.now() + 1_500 })
-      await soon("before")
-      await untilMetric(run, "timer_bus_lag_messages", (value) => value === 0)
-      await fixture().kill9(run)
-      await call(run, "/timers/create", {
-        namespace: "orders",
-        timerId: "during",
-        delay: "1ms",
-        target: { type: "event" },
-        retryPolicy: { initialInterval: "200ms", backoffMultiplier: 1 },
-      })
+  test(
+    "it waits for a broker that is away at the start, recovers after a kill, and shows no password",
+    async () => {
+      await fixture().kill9()
+      using folder = new TemporaryFolder()
+      const secret = `secret-${randomUUID()}`
+      const { settings, says } = fixture().refused(secret)
+      await using wrong = new ServiceProcess({ folder: folder.path, settings })
+      await wrong.launch()
+      const ready = await fetch(`${wrong.url}/health/ready`)
+      expect(ready.status).toBe(503)
+      const why = await ready.text()
+      expect(why).toContain(`Cannot connect to ${fixture().title}`)
+      expect(why).not.toContain(secret)
       await fixture().restart()
-      await soon("after")
-      for (const serviceCallId of ["before", "during", "after"])
-        await untilState(run, serviceCallId, "delivered")
-      await untilMetric(run, "timer_bus_connected", (value) => value === 1)
-    })
-  })
+      // Waiting does not help against a user that the broker refuses.
+      expect(await wrong.fallen()).toBe(1)
+      expect(wrong.logs.join("\n")).toContain(says)
+      expect(wrong.logs.join("\n")).not.toContain(secret)
+      await withRun(async (run) => {
+        const soon = (serviceCallId: string) =>
+          run.peer.schedule({ tenant: "orders", serviceCallId, dueAtMs: Date.now() + 1_500 })
+        await soon("before")
+        await untilMetric(run, "timer_bus_lag_messages", (value) => value === 0)
+        await fixture().kill9(run)
+        await call(run, "/timers/create", {
+          namespace: "orders",
+          timerId: "during",
+          delay: "1ms",
+          target: { type: "event" },
+          retryPolicy: { initialInterval: "200ms", backoffMultiplier: 1 },
+        })
+        await fixture().restart()
+        await soon("after")
+        for (const serviceCallId of ["before", "during", "after"])
+          await untilState(run, serviceCallId, "delivered")
+        await untilMetric(run, "timer_bus_connected", (value) => value === 1)
+      })
+    },
+    twoRestartsWithinMs,
+  )
 }

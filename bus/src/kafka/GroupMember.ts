@@ -25,6 +25,8 @@ export interface GroupMemberOptions {
   /** All of them have the same partitions. */
   readonly topics: ReadonlyArray<string>
   readonly partitionCount: number
+  /** A member that is silent for this long has left. */
+  readonly sessionTimeoutMs?: number | undefined
   /** From now on the member reads these partitions. */
   onGained(partitions: ReadonlyArray<number>): void
   /** The member must give these partitions up. Resolves when nothing of them is handled any more. Never fails. */
@@ -40,8 +42,7 @@ export interface Membership {
   readonly generationId: number
 }
 
-/** A member that is silent for this long has left. */
-const sessionTimeoutMs = 10_000
+const defaultSessionTimeoutMs = 10_000
 const heartbeatEveryMs = 500
 /** How long the broker waits for all members to join again. */
 const rebalanceTimeoutMs = 20_000
@@ -55,6 +56,7 @@ export class GroupMember {
   readonly #cluster: KafkaCluster
   readonly #options: GroupMemberOptions
   readonly #line: string
+  readonly #sessionTimeoutMs: number
   #memberId = ""
   #generationId = -1
   #owned: ReadonlyArray<number> = []
@@ -66,6 +68,7 @@ export class GroupMember {
     this.#cluster = cluster
     this.#options = options
     this.#line = options.line
+    this.#sessionTimeoutMs = options.sessionTimeoutMs ?? defaultSessionTimeoutMs
   }
 
   /** `undefined` while the member is not part of the group. */
@@ -78,7 +81,7 @@ export class GroupMember {
    * it.
    */
   get isTrusted(): boolean {
-    return performance.now() - this.#heardAtMs < sessionTimeoutMs
+    return performance.now() - this.#heardAtMs < this.#sessionTimeoutMs
   }
 
   /**
@@ -135,7 +138,7 @@ export class GroupMember {
         place,
         joinGroupV6,
         group,
-        sessionTimeoutMs,
+        this.#sessionTimeoutMs,
         rebalanceTimeoutMs,
         memberId,
         null,
@@ -247,6 +250,7 @@ export class GroupMember {
     }
     this.#cluster.forgetCoordinator(this.#options.group)
     if (code === kafkaCodes.coordinatorLoading || code === kafkaCodes.notCoordinator) return
+    if (!this.#cluster.isConnected) return
     this.#options.log(`the group ${this.#options.group} is out of reach: ${kafkaFailureText(error)}`)
   }
 

@@ -48,6 +48,8 @@ export interface KafkaOptions extends KafkaConnectionSettings {
   /** The header with the aggregate id of the message. */
   readonly aggregateHeader: string
   readonly intake: IntakeOptions
+  /** The broker gives the partitions of a process that is silent for this long to others. 10 s by default. */
+  readonly sessionTimeoutMs?: number
   /** How long a publish waits for the connection and for the broker's answer. */
   readonly publishTimeoutMs: number
   /**
@@ -238,6 +240,7 @@ const subscribeGroup = Effect.fnUntraced(function* (
     partitionCount,
     groupId,
     intake: options.intake,
+    sessionTimeoutMs: options.sessionTimeoutMs,
     setAside: (aside) => undeliverable.setAside({ ...aside, topic }),
   })
 })

@@ -16,6 +16,7 @@ import {
 } from "../../../drivers/kafka/kafka.ts"
 import { KafkaRefusal, kafkaCodes, kafkaFailureText } from "./KafkaFailure.ts"
 import type { KafkaAuth } from "./kafkaUrl.ts"
+import { pause } from "./within.ts"
 
 export interface KafkaConnectionSettings {
   /** Each `host:port`. */
@@ -101,10 +102,6 @@ export class KafkaCluster {
     return this.#isConnected
   }
 
-  get isClosed(): boolean {
-    return this.#isClosed
-  }
-
   /** For messages. */
   get servers(): string {
     return this.#settings.servers.join(", ")
@@ -188,7 +185,7 @@ export class KafkaCluster {
       const mayCome =
         errorCode === kafkaCodes.coordinatorNotAvailable || errorCode === kafkaCodes.coordinatorLoading
       if (!mayCome || performance.now() > deadlineMs) throw new KafkaRefusal(errorCode, errorMessage)
-      await new Promise((resolve) => setTimeout(resolve, firstPauseMs))
+      await pause(firstPauseMs)
     }
   }
 
@@ -296,7 +293,7 @@ export class KafkaCluster {
   /** Tries until the cluster answers, or until it is closed. */
   async #reconnect(): Promise<void> {
     for (let pauseMs = firstPauseMs; !this.#isClosed; pauseMs = Math.min(longestPauseMs, 2 * pauseMs)) {
-      await new Promise((resolve) => setTimeout(resolve, pauseMs))
+      await pause(pauseMs)
       try {
         const connection = await this.#connection(watchLine)
         await this.metadata([])

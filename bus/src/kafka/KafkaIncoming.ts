@@ -31,7 +31,7 @@ export class KafkaIncoming implements Incoming {
   readonly #entry: RetryEntry | undefined
   readonly #context: DeliveryContext
 
-  /** `entry` is present if the record is from the topic of retries. */
+  /** `entry` is present if the record is from the topic of retries. It counts this delivery already. */
   constructor(
     record: KafkaRecordIn,
     slot: PartitionSlot,
@@ -40,7 +40,7 @@ export class KafkaIncoming implements Incoming {
   ) {
     const copied = copyOf(record)
     this.bytes = copied.value
-    this.delivery = (entry?.deliveries ?? 0) + 1
+    this.delivery = entry?.deliveries ?? 1
     this.addressedTenant = headerOf(record, "tenantId")
     this.messageKey = `${slot.partition}-${entry?.origin ?? originOf(record)}`
     this.onlyGroup = headerOf(record, onlyGroupHeader)

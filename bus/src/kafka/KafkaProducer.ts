@@ -9,6 +9,7 @@
 import { initProducerIdV3, type MessageRecord, NumericMap, produceV9 } from "../../../drivers/kafka/kafka.ts"
 import type { BrokerLine, KafkaCluster } from "./KafkaCluster.ts"
 import { KafkaRefusal, kafkaCodeOf, kafkaCodes, kafkaFailureText } from "./KafkaFailure.ts"
+import { pause } from "./within.ts"
 
 export interface KafkaOutgoing {
   readonly topic: string
@@ -81,6 +82,8 @@ interface Lane {
   isSending: boolean
   pauseMs: number
   notBeforeMs: number
+  /** Why the last try failed. */
+  reason?: string
 }
 
 export class KafkaProducer {
@@ -111,7 +114,7 @@ export class KafkaProducer {
         // A broker that has just started says this for a moment.
         const isStarting = kafkaCodeOf(error) === kafkaCodes.coordinatorLoading
         if (!isStarting || performance.now() > deadlineMs) throw error
-        await new Promise((resolve) => setTimeout(resolve, firstPauseMs))
+        await pause(firstPauseMs)
       }
     }
   }
@@ -292,10 +295,8 @@ export class KafkaProducer {
     this.#pause(lane, text)
   }
 
-  readonly #reasons = new WeakMap<Lane, string>()
-
   #pause(lane: Lane, reason: string): void {
-    this.#reasons.set(lane, reason)
+    lane.reason = reason
     lane.pauseMs = Math.min(longestPauseMs, Math.max(firstPauseMs, 2 * lane.pauseMs))
     lane.notBeforeMs = performance.now() + lane.pauseMs
   }
@@ -304,7 +305,7 @@ export class KafkaProducer {
   #dropLate(): void {
     const nowMs = performance.now()
     for (const [name, lane] of this.#lanes) {
-      const reason = this.#reasons.get(lane)
+      const { reason } = lane
       const failure = new ProduceFailure(
         `no answer within ${this.#timeoutMs} ms${reason === undefined ? "" : ` (${reason})`}`,
       )

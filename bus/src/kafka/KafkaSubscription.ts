@@ -16,10 +16,9 @@ import { type DeliveryContext, KafkaIncoming } from "./KafkaIncoming.ts"
 import type { KafkaProducer } from "./KafkaProducer.ts"
 import type { AsideRecord } from "./KafkaUndeliverable.ts"
 import { loadSlot } from "./loadSlot.ts"
-import { spanMost } from "./OffsetTracker.ts"
 import type { PartitionSlot } from "./PartitionSlot.ts"
-import { earliest, type KafkaRecordIn, offsetAt, readPartition, readPartitions } from "./partitionReads.ts"
-import type { RetryEntry } from "./RetryQueue.ts"
+import { earliest, offsetAt, readPartitions } from "./partitionReads.ts"
+import { RetryFeed } from "./RetryFeed.ts"
 import { pause, within } from "./within.ts"
 
 export const kafkaAbilities: BusAbilities = {
@@ -35,6 +34,7 @@ export interface KafkaSubscriptionOptions {
   readonly retryTopic: string
   readonly partitionCount: number
   readonly intake: IntakeOptions
+  readonly sessionTimeoutMs?: number | undefined
   /** The name of the group at the broker. */
   readonly groupId: string
   setAside(aside: Omit<AsideRecord, "topic">): Effect.Effect<void, BusError>
@@ -97,12 +97,11 @@ class GroupReader implements DeliveryContext {
   readonly #gained = new Set<number>()
   readonly #changed = Latch.makeUnsafe(false)
   readonly #line: string
+  readonly #retries: RetryFeed
   #running: Promise<void> = Promise.resolve()
   #committing: Promise<void> | undefined
   #commitTimer: ReturnType<typeof setTimeout> | undefined
   #dueTimer: ReturnType<typeof setTimeout> | undefined
-  /** Copies in the topic of retries that are being read for handling. */
-  readonly #fetching = new Set<RetryEntry>()
   #turn = 0
   #areNotesRefused = false
   #isClosing = false
@@ -120,11 +119,20 @@ class GroupReader implements DeliveryContext {
     this.#group = group
     this.#options = options
     this.#line = `${group} ${crypto.randomUUID()}`
+    this.#retries = new RetryFeed(cluster, this.#slots, {
+      topic: options.retryTopic,
+      line: `${this.#line} retries`,
+      nowMs: () => this.nowMs(),
+      room: () => this.#room,
+      take: (record, slot, entry) => this.#intake.take(new KafkaIncoming(record, slot, entry, this)),
+      log: options.log,
+    })
     this.#member = new GroupMember(cluster, {
       group,
       line: `${this.#line} group`,
       topics: [options.topic, options.retryTopic],
       partitionCount: options.partitionCount,
+      sessionTimeoutMs: options.sessionTimeoutMs,
       onGained: (partitions) => {
         for (const partition of partitions) void this.#gain(partition)
       },
@@ -220,6 +228,7 @@ class GroupReader implements DeliveryContext {
         // The partition may have moved on in the meantime.
         if (!this.#gained.has(partition) || this.#isClosing) return
         this.#slots.set(partition, slot)
+        slot.isDirty = true
         this.#noteChange()
         return
       } catch (error) {
@@ -255,83 +264,22 @@ class GroupReader implements DeliveryContext {
   /** Gives records to the intake while it has room: first those that are due again, then the partitions in turn. */
   #feed(): void {
     if (this.#isClosing || !this.#member.isTrusted) return
-    this.#feedDue()
+    this.#retries.feed()
+    this.#wakeWhenDue()
     const slots = [...this.#slots.values()]
     let idle = 0
-    while (this.#intake.room() > this.#fetching.size && idle < slots.length) {
+    while (this.#room > 0 && idle < slots.length) {
       const slot = slots[this.#turn++ % slots.length]
-      const record = slot?.hasRoom === true ? slot.buffer.shift() : undefined
+      const record = slot?.next()
       idle = record === undefined ? idle + 1 : 0
       if (slot === undefined || record === undefined || !slot.mustHandle(record)) continue
       this.#intake.take(new KafkaIncoming(record, slot, undefined, this))
     }
   }
 
-  #feedDue(): void {
-    const nowMs = this.nowMs()
-    for (const slot of this.#slots.values()) {
-      if (!slot.isActive) continue
-      while (this.#intake.room() > this.#fetching.size) {
-        const entry = slot.queue.takeDue(nowMs)
-        if (entry === undefined) break
-        void this.#again(slot, entry, (record) => {
-          this.#intake.take(new KafkaIncoming(record, slot, entry, this))
-        })
-      }
-      this.#moveFloor(slot)
-    }
-    this.#wakeWhenDue()
-  }
-
-  /** Messages wait in the topic of retries for a bounded number of offsets. Then they are written again. */
-  #moveFloor(slot: PartitionSlot): void {
-    if (slot.retries.span < spanMost / 2 || this.#fetching.size > 0) return
-    const entry = slot.queue.resting(slot.retries.floor)
-    if (entry !== undefined) void this.#again(slot, entry, (record) => slot.writeAgain(record, entry))
-  }
-
-  /** Reads the copy from the topic of retries. */
-  async #again(slot: PartitionSlot, entry: RetryEntry, use: (record: KafkaRecordIn) => void): Promise<void> {
-    if (this.#fetching.has(entry)) return
-    this.#fetching.add(entry)
-    const { retryTopic } = this.#options
-    const position = { topic: retryTopic, partition: slot.partition, from: entry.offset }
-    try {
-      const { records, next } = await readPartition(this.#cluster, position, {
-        line: `${this.#line} retries`,
-        waitMs: 0,
-      })
-      const record = records.find(({ offset }) => offset === entry.offset)
-      if (!slot.isActive) slot.queue.putBack(entry)
-      else if (record !== undefined) use(record)
-      else if (next > entry.offset) this.#dropMissing(slot, entry)
-      else slot.queue.putBack(entry)
-    } catch (error) {
-      slot.queue.putBack(entry)
-      this.#options.log(`a message in ${retryTopic} cannot be read yet: ${kafkaFailureText(error)}`)
-      await pause(pauseMs)
-    } finally {
-      this.#fetching.delete(entry)
-      this.#changed.openUnsafe()
-    }
-  }
-
-  #dropMissing(slot: PartitionSlot, entry: RetryEntry): void {
-    this.#options.log(
-      `the message at offset ${entry.offset} of ${this.#options.retryTopic} was removed before it was handled`,
-    )
-    slot.drop(entry)
-  }
-
-  #wakeWhenDue(): void {
-    clearTimeout(this.#dueTimer)
-    let next = Number.POSITIVE_INFINITY
-    for (const { queue } of this.#slots.values()) next = Math.min(next, queue.nextDueAtMs ?? next)
-    if (next === Number.POSITIVE_INFINITY || this.#isClosing) return
-    // Without room, the end of a handler is what makes the difference.
-    const inMs =
-      this.#intake.room() === 0 ? lookEveryMs : Math.max(1, Math.min(next - this.nowMs(), lookEveryMs))
-    this.#dueTimer = setTimeout(() => this.#feed(), inMs)
+  /** Copies that are on their way to the intake have their room already. */
+  get #room(): number {
+    return this.#intake.room() - this.#retries.preparing
   }
 
   /** The partitions to read now: none while records wait for room in the intake. */
@@ -400,6 +348,16 @@ class GroupReader implements DeliveryContext {
     slot.restartAt(first)
   }
 
+  /** Copies that are due wait for the time, for room in the intake, or for the answer of another one. */
+  #wakeWhenDue(): void {
+    clearTimeout(this.#dueTimer)
+    const next = this.#retries.nextDueAtMs
+    if (next === undefined || this.#isClosing) return
+    // Without room, the end of a handler is what makes the difference.
+    const inMs = this.#room <= 0 ? lookEveryMs : Math.max(1, Math.min(next - this.nowMs(), lookEveryMs))
+    this.#dueTimer = setTimeout(() => this.#feed(), inMs)
+  }
+
   #noteChange(): void {
     this.#changed.openUnsafe()
     if (this.#isClosing || this.#commitTimer !== undefined) return
@@ -419,26 +377,30 @@ class GroupReader implements DeliveryContext {
   async #commit(slots: ReadonlyArray<PartitionSlot>): Promise<void> {
     const { membership } = this.#member
     if (slots.length === 0 || membership === undefined) return
-    const commits = slots.flatMap((slot) => this.#commitsOf(slot))
+    const { topic, retryTopic } = this.#options
+    const commits = slots.map((slot) => ({ slot, ...slot.commit(!this.#areNotesRefused) }))
+    const offsets = commits.flatMap(
+      ({ slot: { partition }, main, retries }): ReadonlyArray<GroupCommit> => [
+        { topic, partition, ...main },
+        { topic: retryTopic, partition, ...retries },
+      ],
+    )
     for (const slot of slots) slot.isDirty = false
     let code: number = kafkaCodes.requestTimedOut
     try {
-      code = await commitOffsets(this.#cluster, this.#group, `${this.#line} commit`, membership, commits)
+      code = await commitOffsets(this.#cluster, this.#group, `${this.#line} commit`, membership, offsets)
     } catch {
       // The next commit contains the same and more.
     }
-    if (code === 0) return
+    if (code === 0) {
+      for (const { stored } of commits) stored()
+      // Records may have waited for this.
+      this.#feed()
+      return
+    }
     if (code === kafkaCodes.offsetMetadataTooLarge) this.#areNotesRefused = true
     for (const slot of slots) slot.isDirty = true
     await pause(commitEveryMs)
-  }
-
-  #commitsOf(slot: PartitionSlot): ReadonlyArray<GroupCommit> {
-    const { topic, retryTopic } = this.#options
-    const { partition } = slot
-    const main = { topic, partition, ...slot.main.commit }
-    const retries = { topic: retryTopic, partition, ...slot.retries.commit }
-    return [main, retries].map((commit) => (this.#areNotesRefused ? { ...commit, note: "" } : commit))
   }
 }
 

@@ -2,6 +2,7 @@
 import { createPartitionsV2, createTopicsV7, describeConfigsV4 } from "../../../drivers/kafka/kafka.ts"
 import type { KafkaCluster, TopicFacts } from "./KafkaCluster.ts"
 import { KafkaRefusal, kafkaCodes, refuseCode } from "./KafkaFailure.ts"
+import { pause } from "./within.ts"
 
 export interface WantedTopic {
   readonly name: string
@@ -116,7 +117,7 @@ const untilLed = async (cluster: KafkaCluster, { name, partitions }: WantedTopic
     if (known !== undefined && known.partitionCount >= partitions && (await isLed(cluster, known)))
       return known
     if (performance.now() > deadlineMs) throw new KafkaRefusal(kafkaCodes.leaderNotAvailable, name)
-    await new Promise((resolve) => setTimeout(resolve, askEveryMs))
+    await pause(askEveryMs)
   }
 }
 

@@ -4,6 +4,7 @@
 //   record → done already?                  skip
 //          → waits in the topic of retries? skip
 //          → key parked?                    follow it to the topic of retries
+//          → begun by a member that ended?  to the topic of retries, as delivered once
 //          → intake → handled               done
 //                   → failed                to the topic of retries, with the time when it is due, and its key is parked
 //
@@ -11,16 +12,21 @@
 // one request. So after a crash a message is in at least one of the two. The slot reads the whole rest of the topic of
 // retries before it handles the first message. If a message is in both, it is skipped in the first. If two copies of a
 // message are in the topic of retries, the newer one counts. So the order of a key holds over restarts and rebalances.
+//
+// A delivery counts also if it ends with the process. For a message of the topic, the commit says in advance how far the
+// member takes messages. For a copy in the topic of retries, a newer copy counts the delivery before it begins.
 
 import type { KafkaOutgoing, KafkaProducer } from "./KafkaProducer.ts"
 import { type CommitState, OffsetTracker, spanMost } from "./OffsetTracker.ts"
 import { headerOf, type KafkaRecordIn } from "./partitionReads.ts"
 import { type RetryEntry, RetryQueue } from "./RetryQueue.ts"
+import { pause } from "./within.ts"
 
 export const retryHeaders = {
   origin: "punctual-origin",
   deliveries: "punctual-deliveries",
   dueAt: "punctual-due-at",
+  begun: "punctual-begun",
 } as const
 
 /** A message on its way to the topic of retries. */
@@ -29,15 +35,25 @@ interface Move {
   readonly key: string
   readonly origin: string
   readonly originOffset: number
-  readonly deliveries: number
-  readonly dueAtMs: number
-  /** Called when it is stored there. */
-  stored(): void
+  readonly state: DeliveryState
+  /** The older copy. Absent if the message is still in its topic. */
+  readonly entry: RetryEntry | undefined
+  /** The message is with the intake as soon as it is stored there. */
+  take?(entry: RetryEntry): void
 }
+
+type DeliveryState = Pick<RetryEntry, "deliveries" | "dueAtMs" | "isBegun">
+
+/** It was not delivered, and waits for its key. */
+const following: DeliveryState = { deliveries: 0, dueAtMs: 0, isBegun: false }
 
 export interface SlotStart {
   readonly main: CommitState
   readonly retries: CommitState
+}
+
+export interface SlotCommit extends SlotStart {
+  stored(): void
 }
 
 export interface SlotOptions {
@@ -53,6 +69,11 @@ const movesAtOnce = 500
 /** A slot with more messages on their way to the topic of retries takes no new ones. */
 const movesWaitingMost = 1_000
 const movePauseMs = 1_000
+/**
+ * How far ahead of the messages that it takes a slot says so. After the end of a process, up to so many messages that it
+ * did not take go to the topic of retries, too.
+ */
+const takenAhead = 512
 
 export class PartitionSlot {
   readonly partition: number
@@ -67,6 +88,12 @@ export class PartitionSlot {
   isDirty = false
   /** The next read is not before this time, by the monotonic clock. */
   notBeforeMs = 0
+  /** Copies of the topic of retries that are on their way to the intake. */
+  preparing = 0
+  /** The broker knows that the slot takes messages before this offset. */
+  #takenTo = 0
+  /** A suspect is done, and the broker does not know it yet. */
+  #isSuspectUnsaved = false
   #state: "active" | "leaving" | "lost" = "active"
   readonly #options: SlotOptions
   readonly #moves: Array<Move> = []
@@ -98,6 +125,37 @@ export class PartitionSlot {
     )
   }
 
+  /** Whether the end of the process would count for a suspect. */
+  get hasSuspectOut(): boolean {
+    return this.queue.hasSuspectOut || this.#isSuspectUnsaved
+  }
+
+  /** The next record that may go to the intake now. */
+  next(): KafkaRecordIn | undefined {
+    const [record] = this.buffer
+    if (record === undefined || !this.hasRoom) return undefined
+    if (record.offset < this.#takenTo) return this.buffer.shift()
+    // The broker must know first.
+    this.#changed()
+    return undefined
+  }
+
+  /** The offsets for the next commit, and what to do when they are stored. */
+  commit(withDone: boolean): SlotCommit {
+    const takenTo = this.isActive
+      ? Math.max(this.main.position + takenAhead, this.main.suspectsTo)
+      : undefined
+    const savesSuspect = this.#isSuspectUnsaved
+    return {
+      main: this.main.commit({ takenTo, withDone }),
+      retries: this.retries.commit({ withDone }),
+      stored: () => {
+        this.#takenTo = takenTo ?? 0
+        if (savesSuspect) this.#isSuspectUnsaved = false
+      },
+    }
+  }
+
   /** There are no messages before this offset that the slot has not seen. */
   passTo(offset: number): void {
     if (this.main.position >= offset) return
@@ -114,7 +172,10 @@ export class PartitionSlot {
 
   /** From now on, messages that come back without an answer are left to the next member. */
   leave(): void {
-    if (this.#state === "active") this.#state = "leaving"
+    if (this.#state !== "active") return
+    this.#state = "leaving"
+    // The last commit says that no message is with the intake any more.
+    this.isDirty = true
   }
 
   /** From now on, nothing about the partition is stored. Another member may have it. */
@@ -153,8 +214,10 @@ export class PartitionSlot {
       return false
     }
     this.main.begin(offset)
-    if (!this.queue.isParked(keyOf(record))) return true
-    this.#move(record, { deliveries: 0, dueAtMs: 0 })
+    if (this.queue.isParked(keyOf(record))) this.#move({ record, state: following })
+    else if (offset < this.main.suspectsTo)
+      this.#move({ record, state: { deliveries: 1, dueAtMs: 0, isBegun: true } })
+    else return true
     return false
   }
 
@@ -172,12 +235,17 @@ export class PartitionSlot {
    */
   comeBack(record: KafkaRecordIn, entry: RetryEntry | undefined, dueAtMs: number | undefined): void {
     if (this.isLost) return
-    if (dueAtMs !== undefined) {
-      this.#move(record, { deliveries: (entry?.deliveries ?? 0) + 1, dueAtMs }, entry)
-    } else if (entry !== undefined) {
-      this.queue.putBack(entry)
-      this.#options.onChange()
-    } else if (this.isActive) this.#move(record, { deliveries: 0, dueAtMs: 0 })
+    const deliveries = entry?.deliveries ?? 1
+    if (dueAtMs !== undefined) this.#move({ record, entry, state: { deliveries, dueAtMs, isBegun: false } })
+    else if (entry !== undefined)
+      this.#move({ record, entry, state: { ...entry, deliveries: deliveries - 1, isBegun: false } })
+    else if (this.isActive) this.#move({ record, state: following })
+  }
+
+  /** Counts the delivery of a copy that is out, and then passes it to the intake. */
+  deliver(record: KafkaRecordIn, entry: RetryEntry, take: (entry: RetryEntry) => void): void {
+    const state = { deliveries: entry.deliveries + 1, dueAtMs: entry.dueAtMs, isBegun: true }
+    this.#move({ record, entry, state, take })
   }
 
   /**
@@ -185,7 +253,7 @@ export class PartitionSlot {
    * place in its key stays.
    */
   writeAgain(record: KafkaRecordIn, entry: RetryEntry): void {
-    if (this.isActive) this.#move(record, entry, entry)
+    this.#move({ record, entry, state: entry })
   }
 
   /** The copy is gone from the topic of retries, so nobody can handle it. */
@@ -195,15 +263,12 @@ export class PartitionSlot {
   }
 
   #endEntry(entry: RetryEntry): void {
+    if (this.queue.isSuspectOut(entry)) this.#isSuspectUnsaved = true
     this.queue.remove(entry)
     this.retries.done(entry.offset)
   }
 
-  #move(
-    record: KafkaRecordIn,
-    { deliveries, dueAtMs }: Pick<RetryEntry, "deliveries" | "dueAtMs">,
-    entry?: RetryEntry,
-  ): void {
+  #move({ record, entry, state, take }: Pick<Move, "record" | "state"> & Partial<Move>): void {
     const key = entry?.key ?? keyOf(record)
     this.queue.expect(key)
     this.#moves.push({
@@ -211,11 +276,9 @@ export class PartitionSlot {
       key,
       origin: entry?.origin ?? originOf(record),
       originOffset: entry?.originOffset ?? record.offset,
-      deliveries,
-      dueAtMs,
-      stored: () => {
-        if (entry === undefined) this.main.done(record.offset)
-      },
+      state,
+      entry,
+      ...(take === undefined ? {} : { take }),
     })
     this.#keepMoving()
   }
@@ -249,26 +312,30 @@ export class PartitionSlot {
         this.#options.log(
           `messages that must be retried cannot be stored in ${this.#options.retryTopic} yet: ${why}`,
         )
-        await new Promise((resolve) => setTimeout(resolve, movePauseMs))
+        await pause(movePauseMs)
       }
     }
   }
 
-  #stored({ key, origin, originOffset, deliveries, dueAtMs, stored }: Move, offset: number): void {
+  #stored({ record, key, origin, originOffset, state, entry, take }: Move, offset: number): void {
+    const { deliveries, dueAtMs, isBegun } = state
+    const copy = { key, origin, originOffset, offset, deliveries, dueAtMs, isBegun }
     this.retries.begin(offset)
-    const older = this.queue.add({ key, origin, originOffset, offset, deliveries, dueAtMs })
+    const older = this.queue.add(copy, take !== undefined)
     if (older !== undefined) this.retries.done(older.offset)
     this.queue.expectNoMore(key)
-    stored()
+    if (entry === undefined) this.main.done(record.offset)
+    take?.(copy)
   }
 
-  #outgoing({ record, origin, deliveries, dueAtMs }: Move): KafkaOutgoing {
+  #outgoing({ record, origin, state }: Move): KafkaOutgoing {
     const headers: Record<string, string | Buffer> = {}
     for (const [name, value] of record.headers)
       if (name !== null) headers[name.toString()] = value ?? Buffer.alloc(0)
     headers[retryHeaders.origin] = origin
-    headers[retryHeaders.deliveries] = String(deliveries)
-    headers[retryHeaders.dueAt] = String(dueAtMs)
+    headers[retryHeaders.deliveries] = String(state.deliveries)
+    headers[retryHeaders.dueAt] = String(state.dueAtMs)
+    headers[retryHeaders.begun] = String(state.isBegun)
     return {
       topic: this.#options.retryTopic,
       partition: this.partition,
@@ -307,5 +374,6 @@ const entryOf = (record: KafkaRecordIn, latestDueAtMs: number): RetryEntry | und
     offset: record.offset,
     deliveries,
     dueAtMs: Math.min(dueAtMs, latestDueAtMs),
+    isBegun: headerOf(record, retryHeaders.begun) === "true",
   }
 }

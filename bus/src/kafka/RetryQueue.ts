@@ -13,9 +13,11 @@ export interface RetryEntry {
   readonly originOffset: number
   /** Its offset in the topic of retries. */
   readonly offset: number
-  /** How often it was delivered so far. */
+  /** How many deliveries of it have begun. */
   readonly deliveries: number
   readonly dueAtMs: number
+  /** The last of these deliveries has no answer. If the process has ended since, the handler may be the reason. */
+  readonly isBegun: boolean
 }
 
 interface Line {
@@ -23,16 +25,21 @@ interface Line {
   readonly entries: Array<RetryEntry>
   /** How many messages of the key are on their way here. */
   arriving: number
-  /** The first message is being handled. */
-  isOut: boolean
 }
 
 export class RetryQueue {
   readonly #lines = new Map<string, Line>()
   readonly #origins = new Map<string, RetryEntry>()
+  /** Messages that are being handled or written again, and whether they were suspects when they were taken out. */
+  readonly #out = new Map<RetryEntry, boolean>()
 
-  get size(): number {
-    return this.#origins.size
+  /** Whether a suspect is being handled. */
+  get hasSuspectOut(): boolean {
+    return [...this.#out.values()].includes(true)
+  }
+
+  isSuspectOut(entry: RetryEntry): boolean {
+    return this.#out.get(entry) === true
   }
 
   isParked(key: string): boolean {
@@ -57,16 +64,18 @@ export class RetryQueue {
   }
 
   /**
-   * The message waits from now on. If an older copy of it waits, the new copy takes its place. Returns the older copy,
-   * which is done.
+   * The message waits from now on, or it is still out if it `staysOut`. If an older copy of it waits, the new copy takes
+   * its place. Returns the older copy, which is done.
    */
-  add(entry: RetryEntry): RetryEntry | undefined {
+  add(entry: RetryEntry, staysOut = false): RetryEntry | undefined {
     const older = this.#origins.get(entry.origin)
+    const wasSuspect = older !== undefined && this.isSuspectOut(older)
     if (older !== undefined) this.remove(older)
     const { entries } = this.#line(entry.key)
     const at = entries.findLastIndex(({ originOffset }) => originOffset < entry.originOffset) + 1
     entries.splice(at, 0, entry)
     this.#origins.set(entry.origin, entry)
+    if (staysOut) this.#out.set(entry, wasSuspect)
     return older
   }
 
@@ -75,51 +84,60 @@ export class RetryQueue {
     const line = this.#line(entry.key)
     const at = line.entries.indexOf(entry)
     if (at >= 0) line.entries.splice(at, 1)
-    if (at === 0) line.isOut = false
+    this.#out.delete(entry)
     if (this.#origins.get(entry.origin) === entry) this.#origins.delete(entry.origin)
     this.#endIfEmpty(entry.key, line)
   }
 
-  /** Takes out a message that is due and first in its key, for handling. Until it is removed, its key rests. */
-  takeDue(nowMs: number): RetryEntry | undefined {
-    for (const line of this.#lines.values()) {
-      const [first] = line.entries
-      if (first === undefined || line.isOut || first.dueAtMs > nowMs) continue
-      line.isOut = true
+  /**
+   * Takes out a message that is due and first in its key, for handling. Until it is removed or put back, its key rests. A
+   * suspect is left out unless it may be taken.
+   */
+  takeDue(nowMs: number, mayBeSuspect: boolean): RetryEntry | undefined {
+    for (const { entries } of this.#lines.values()) {
+      const [first] = entries
+      if (first === undefined || first.dueAtMs > nowMs || !this.#mayTake(first, mayBeSuspect)) continue
+      this.#out.set(first, isSuspect(first))
       return first
     }
     return undefined
   }
 
-  /** The message was not handled, and waits again. */
-  putBack({ key, origin }: RetryEntry): void {
-    const line = this.#lines.get(key)
-    if (line?.entries[0]?.origin === origin) line.isOut = false
+  /** Takes out the message with this offset, if it waits. */
+  takeAt(offset: number): RetryEntry | undefined {
+    for (const entry of this.#origins.values()) {
+      if (entry.offset !== offset) continue
+      if (this.#out.has(entry)) return undefined
+      this.#out.set(entry, false)
+      return entry
+    }
+    return undefined
   }
 
-  /** When the next message is due. `undefined` if none waits. */
-  get nextDueAtMs(): number | undefined {
+  /** The message was not handled, and waits again. */
+  putBack(entry: RetryEntry): void {
+    this.#out.delete(entry)
+  }
+
+  /** When the next message is due that `takeDue` would take. `undefined` if none waits. */
+  nextDueAtMs(mayBeSuspect: boolean): number | undefined {
     let next: number | undefined
-    for (const { entries, isOut } of this.#lines.values()) {
+    for (const { entries } of this.#lines.values()) {
       const [first] = entries
-      if (first !== undefined && !isOut) next = Math.min(next ?? first.dueAtMs, first.dueAtMs)
+      if (first === undefined || !this.#mayTake(first, mayBeSuspect)) continue
+      next = Math.min(next ?? first.dueAtMs, first.dueAtMs)
     }
     return next
   }
 
-  /** The message with this offset, if it waits and is not being handled. */
-  resting(offset: number): RetryEntry | undefined {
-    for (const { entries, isOut } of this.#lines.values()) {
-      const at = entries.findIndex((entry) => entry.offset === offset)
-      if (at >= 0) return at === 0 && isOut ? undefined : entries[at]
-    }
-    return undefined
+  #mayTake(entry: RetryEntry, mayBeSuspect: boolean): boolean {
+    return !this.#out.has(entry) && (mayBeSuspect || !isSuspect(entry))
   }
 
   #line(key: string): Line {
     let line = this.#lines.get(key)
     if (line === undefined) {
-      line = { entries: [], arriving: 0, isOut: false }
+      line = { entries: [], arriving: 0 }
       this.#lines.set(key, line)
     }
     return line
@@ -129,3 +147,9 @@ export class RetryQueue {
     if (entries.length === 0 && arriving === 0) this.#lines.delete(key)
   }
 }
+
+/**
+ * A message that was delivered more than once without an answer may be what ends the process. It is handled while no
+ * other suspect is, so that the next end of the process counts for it alone.
+ */
+export const isSuspect = ({ deliveries, isBegun }: RetryEntry): boolean => isBegun && deliveries > 1

@@ -1,6 +1,7 @@
 // Repeats a read while the broker that must answer is starting or changing. That takes a moment after a topic or the first
 // group was created, and after a restart.
 import { kafkaCodeOf, kafkaCodes } from "./KafkaFailure.ts"
+import { pause } from "./within.ts"
 
 /** The broker that must answer is starting, or has changed. */
 export const movingCodes: ReadonlySet<number> = new Set([
@@ -23,7 +24,7 @@ export const whileMoving = async <A>(work: () => Promise<A>): Promise<A> => {
       return await work()
     } catch (error) {
       if (!movingCodes.has(kafkaCodeOf(error) ?? 0) || performance.now() > deadlineMs) throw error
-      await new Promise((resolve) => setTimeout(resolve, againMs))
+      await pause(againMs)
     }
   }
 }

@@ -52,10 +52,6 @@ export class QueueReader {
     return this.#unanswered
   }
 
-  get queueCount(): number {
-    return this.#queues.size
-  }
-
   /** The queue is consumed after the next `open`. */
   add(queue: string): void {
     this.#queues.add(queue)

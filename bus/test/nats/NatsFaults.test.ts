@@ -62,9 +62,9 @@ describeNats("when things fail", () => {
   test("a broker that is killed twice loses nothing that it took, and each key keeps its order", async () => {
     const logs = keptLogs()
     const body = (bus: Bus["Service"]) => killedTwice(bus, rig.server, untilNothingIsLeft)
-    await withBus(body, {}, logs.layer)
+    await withBus(body, { publishTimeoutMs: 1_000 }, logs.layer)
     expect(logs.lines.filter((line) => line.includes("is lost"))).toHaveLength(2)
-    expect(logs.lines.filter((line) => line.includes("again"))).not.toEqual([])
+    expect(logs.lines.filter((line) => line.includes("again"))).toHaveLength(2)
     // The subscription pulled again at once, without waiting for a missing heartbeat.
     expect(logs.lines.filter((line) => line.includes("no heartbeat"))).toEqual([])
   })
@@ -259,7 +259,10 @@ describeNats("when things fail", () => {
     ))
 
   test("50 tenants with 100 keys each: commands of a key are handled in order, one at a time", () =>
-    withBus((bus) => Effect.andThen(manyKeys(bus), untilNothingIsLeft)))
+    withBus((bus) => Effect.andThen(manyKeys(bus), untilNothingIsLeft), {
+      // On a busy machine a handler must not come too late.
+      intake: { ...intake, ackWaitMs: 20_000 },
+    }))
 
   test("messages come at the pace of the handlers, and no more than are held", () =>
     withBus(

@@ -2,35 +2,26 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test"
 import { eventually } from "@punctual/server/testkit/eventually"
 import { TcpProxy } from "@punctual/server/testkit/TcpProxy"
-import { Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Effect, Exit, Fiber, Layer, Logger, Scope } from "effect"
 import type { Channel, ConsumeMessage } from "../../../drivers/rabbitmq/rabbitmq.ts"
-import { Bus, MessageFailed, type PublishError } from "../../src/Bus.ts"
-import type { OutgoingEnvelope } from "../../src/Envelope.ts"
+import { Bus, MessageFailed } from "../../src/Bus.ts"
 import type { IntakeOptions } from "../../src/IntakeOptions.ts"
 import type { RabbitOptions } from "../../src/rabbitmq/RabbitBus.ts"
 import { groups, type Handle, Listener, quickIntake, sampleMessage } from "../../testkit/BusFixture.ts"
+import {
+  killedTwice,
+  manyKeys,
+  publishUntilTaken,
+  twoRestartsWithinMs,
+  until,
+  untilNothingIsLeft,
+} from "../../testkit/busFaults.ts"
 import { keptLogs } from "../../testkit/keptLogs.ts"
+import { poisonRun } from "../../testkit/MortalMember.ts"
 import { describeRabbit } from "../../testkit/RabbitBinaries.ts"
 import { RabbitRig } from "../../testkit/RabbitRig.ts"
 
 const intake: IntakeOptions = { ...quickIntake, ackWaitMs: 5_000, heldAtMost: 1_000, handlersAtMost: 256 }
-
-const until = (what: string, ask: () => boolean) =>
-  Effect.promise(() => eventually(what, () => (ask() ? true : undefined), 60_000))
-
-const publishUntilTaken = (
-  bus: Bus["Service"],
-  envelopes: ReadonlyArray<OutgoingEnvelope>,
-  onFailure: (error: PublishError) => void,
-): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    for (;;) {
-      const published = yield* bus.publish(envelopes).pipe(Effect.result)
-      if (published._tag === "Success") return
-      onFailure(published.failure)
-      yield* Effect.sleep(20)
-    }
-  })
 
 describeRabbit("when things fail", () => {
   let rig: RabbitRig
@@ -58,68 +49,18 @@ describeRabbit("when things fail", () => {
     hosts: [{ host: "127.0.0.1", port: proxy.port }],
   })
 
-  const untilNothingIsLeft = (bus: Bus["Service"]) =>
-    Effect.gen(function* () {
-      for (;;) {
-        const { isConnected, lag } = yield* bus.sample(groups[0])
-        if (isConnected && lag === 0) return
-        yield* Effect.sleep(20)
-      }
-    })
-
-  test("a broker that is killed twice loses nothing that it took, and each key keeps its order", async () => {
-    const logs = keptLogs()
-    const body = (bus: Bus["Service"]) =>
-      Effect.gen(function* () {
-        const [keys, perKey, batch] = [100, 100, 5]
-        const handled = new Map<string, Array<number>>()
-        const outOfOrder: Array<string> = []
-        let deliveries = 0
-        const listener = new Listener(({ envelope, delivery }) =>
-          Effect.sync(() => {
-            deliveries++
-            const { index } = envelope.payload as { readonly index: number }
-            const seen = handled.get(envelope.aggregateId) ?? []
-            handled.set(envelope.aggregateId, seen)
-            if (seen.includes(index)) return
-            // A lost message is delivered again later, so only first deliveries must be in order.
-            if (delivery === 1 && seen.some((one) => one > index)) outOfOrder.push(envelope.aggregateId)
-            seen.push(index)
-          }),
-        )
-        yield* bus.subscribe(listener.subscription)
-        let failures = 0
-        const publishing = yield* Effect.forEach(
-          Array.from({ length: keys }, (_, key) => `call-${key}`),
-          (key) =>
-            Effect.gen(function* () {
-              for (let from = 0; from < perKey; from += batch) {
-                const envelopes = Array.from({ length: batch }, (_, offset) =>
-                  sampleMessage({ key, payloadJson: JSON.stringify({ index: from + offset }) }),
-                )
-                yield* publishUntilTaken(bus, envelopes, () => failures++)
-              }
-            }),
-          { concurrency: "unbounded", discard: true },
-        ).pipe(Effect.forkScoped)
-        for (const handledBefore of [2_000, 5_000]) {
-          yield* until(`${handledBefore} deliveries`, () => deliveries >= handledBefore)
-          yield* Effect.promise(() => rig.kill9())
-          yield* Effect.promise(() => rig.server.restart())
-        }
-        yield* until("all is published", () => publishing.pollUnsafe() !== undefined)
-        const complete = () => [...handled.values()].every((seen) => seen.length === perKey)
-        yield* until("every message is handled", () => handled.size === keys && complete())
-        yield* untilNothingIsLeft(bus)
-        expect(outOfOrder).toEqual([])
-        expect(failures).toBeGreaterThan(0)
-        expect(listener.events("undeliverable")).toBe(0)
-      })
-    await withBus(body, {}, logs.layer)
-    // Each of the two connections, twice.
-    expect(logs.lines.filter((line) => line.includes("is lost"))).toHaveLength(4)
-    expect(logs.lines.filter((line) => line.includes("again"))).not.toEqual([])
-  })
+  test(
+    "a broker that is killed twice loses nothing that it took, and each key keeps its order",
+    async () => {
+      const logs = keptLogs()
+      const server = { kill9: () => rig.kill9(), restart: () => rig.server.restart() }
+      await withBus((bus) => killedTwice(bus, server), { publishTimeoutMs: 1_000 }, logs.layer)
+      // Each of the two connections, twice.
+      expect(logs.lines.filter((line) => line.includes("is lost"))).toHaveLength(4)
+      expect(logs.lines.filter((line) => line.includes("again"))).toHaveLength(4)
+    },
+    twoRestartsWithinMs,
+  )
 
   test("every key keeps its queue when the broker is killed and starts again", async () => {
     const queues = Array.from({ length: 8 }, (_, number) => `${rig.prefix}:first:${number}`)
@@ -148,7 +89,7 @@ describeRabbit("when things fail", () => {
     })
   }
 
-  test("a publish fails in bounded time while the broker is away, and goes through when it is back", () =>
+  test("while the broker is away a publish fails in bounded time and a start waits, and both go through when it is back", () =>
     withBus(
       (bus) =>
         Effect.gen(function* () {
@@ -158,9 +99,11 @@ describeRabbit("when things fail", () => {
           const failure = yield* Effect.flip(bus.publish([message]))
           expect(failure.isPermanent).toBe(false)
           expect((yield* bus.sample(groups[0])).isConnected).toBe(false)
+          const starting = yield* Effect.forkScoped(Layer.build(rig.bus({ connectTimeoutMs: 60_000 })))
           yield* Effect.promise(() => rig.server.restart())
           yield* publishUntilTaken(bus, [message], () => {})
           yield* untilNothingIsLeft(bus)
+          yield* Fiber.join(starting)
         }),
       { publishTimeoutMs: 300 },
     ))
@@ -296,41 +239,16 @@ describeRabbit("when things fail", () => {
     ))
 
   test("50 tenants with 100 keys each: commands of a key are handled in order, one at a time", () =>
-    withBus((bus) =>
-      Effect.gen(function* () {
-        const perKey = 3
-        const running = new Set<string>()
-        const overlapping: Array<string> = []
-        const handled = new Map<string, Array<number>>()
-        let count = 0
-        const listener = new Listener(({ envelope: { tenantId, aggregateId, payload } }) =>
-          Effect.gen(function* () {
-            const key = `${tenantId}.${aggregateId}`
-            if (running.has(key)) overlapping.push(key)
-            running.add(key)
-            yield* Effect.yieldNow
-            const { index } = payload as { readonly index: number }
-            handled.set(key, [...(handled.get(key) ?? []), index])
-            running.delete(key)
-            count++
-          }),
-        )
-        yield* bus.subscribe(listener.subscription)
-        const keys = Array.from({ length: 5_000 }, (_, number) => ({
-          tenant: `tenant-${number % 50}`,
-          key: `call-${Math.floor(number / 50)}`,
-        }))
-        const round = (index: number) =>
-          keys.map((key) => sampleMessage({ ...key, payloadJson: JSON.stringify({ index }) }))
-        const messages = Array.from({ length: perKey }, (_, index) => round(index)).flat()
-        yield* bus.publish(messages)
-        yield* until("all are handled", () => count === messages.length)
-        expect(overlapping).toEqual([])
-        expect(handled.size).toBe(5_000)
-        for (const indexes of handled.values()) expect(indexes).toEqual([0, 1, 2])
-        yield* untilNothingIsLeft(bus)
-      }),
-    ))
+    withBus((bus) => Effect.andThen(manyKeys(bus), untilNothingIsLeft(bus)), {
+      // On a busy machine a handler must not come too late.
+      intake: { ...intake, ackWaitMs: 20_000 },
+    }))
+
+  test(
+    "a message that kills every process becomes undeliverable after five deliveries",
+    () => poisonRun({ broker: "rabbitmq", options: rig.options({ intake }) }, { others: "later" }),
+    180_000,
+  )
 
   test("the queues move between members while messages flow, and each key keeps its order", () =>
     withBus((bus) =>
@@ -396,16 +314,4 @@ describeRabbit("when things fail", () => {
         }),
       { intake: { ...intake, ackWaitMs: 20_000, heldAtMost: 8, handlersAtMost: 4, closeWithinMs: 0 } },
     ))
-
-  test("a start waits for a broker that comes up late", async () => {
-    await rig.server.kill9()
-    const building = Effect.runPromise(
-      Effect.scoped(Layer.build(rig.bus({ connectTimeoutMs: 60_000 }))).pipe(
-        Effect.asVoid,
-        Effect.provide(Logger.layer([])),
-      ),
-    )
-    await rig.server.restart()
-    await building
-  })
 })
