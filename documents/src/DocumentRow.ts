@@ -38,6 +38,18 @@ export interface IdRange {
   readonly limit: number
 }
 
+/** The documents of a database, on one of its connections. Each call is one transaction. */
+export interface DocumentCalls {
+  /** Returns the new row, or `undefined` if the current version is not the expected one. */
+  write(asked: WriteDocument): Promise<DocumentRow | undefined>
+  /** `undefined` for a tombstone. */
+  get(kind: string, id: string): Promise<DocumentRow | undefined>
+  /** Sorted by id, without tombstones. */
+  list(range: IdRange): Promise<ReadonlyArray<DocumentRow>>
+  /** Sorted by version, with tombstones. */
+  changesAfter(kind: string, version: number, limit: number): Promise<ReadonlyArray<DocumentRow>>
+}
+
 /**
  * Ids are printable ASCII from `!` to `~`. So a space sorts before everything that may follow an id, and DEL after
  * everything that may follow a prefix.

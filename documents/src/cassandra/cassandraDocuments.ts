@@ -5,6 +5,7 @@
 // Each document has a row under its id (part 0) and one under its version (part 1). The tombstones of all kinds are
 // listed by their time (part 2), so that removals find old ones.
 import {
+  type DocumentCalls,
   type DocumentRow,
   type IdRange,
   tombstonesCleared,
@@ -43,7 +44,7 @@ const mostTries = 30
 const where = "WHERE store = ? AND kind = ? AND part = ? AND version = ? AND id = ?"
 const columns = "id, document_version, json, updated_at"
 
-export const writeDocument = async (
+const writeDocument = async (
   calls: CassandraCalls,
   asked: WriteDocument,
 ): Promise<DocumentRow | undefined> => {
@@ -186,7 +187,7 @@ const documentOf = (kind: string, row: Row): DocumentRow => ({
   updated_at: Number(row["updated_at"]),
 })
 
-export const readDocument = async (
+const readDocument = async (
   calls: CassandraCalls,
   kind: string,
   id: string,
@@ -195,10 +196,7 @@ export const readDocument = async (
   return row?.json === null ? undefined : row
 }
 
-export const listDocuments = async (
-  calls: CassandraCalls,
-  range: IdRange,
-): Promise<ReadonlyArray<DocumentRow>> => {
+const listDocuments = async (calls: CassandraCalls, range: IdRange): Promise<ReadonlyArray<DocumentRow>> => {
   const found: Array<DocumentRow> = []
   let from = range.inclusiveFrom
   for (;;) {
@@ -215,7 +213,7 @@ export const listDocuments = async (
 }
 
 /** A document that changes meanwhile comes later, under its new version. */
-export const readChanges = async (
+const readChanges = async (
   calls: CassandraCalls,
   kind: string,
   version: number,
@@ -230,3 +228,10 @@ export const readChanges = async (
     (row, index): row is DocumentRow => row !== undefined && row.version === Number(rows[index]?.["version"]),
   )
 }
+
+export const cassandraDocuments = (calls: CassandraCalls): DocumentCalls => ({
+  write: (asked) => writeDocument(calls, asked),
+  get: (kind, id) => readDocument(calls, kind, id),
+  list: (range) => listDocuments(calls, range),
+  changesAfter: (kind, version, limit) => readChanges(calls, kind, version, limit),
+})

@@ -6,6 +6,7 @@ import { DynamoFailure } from "@punctual/aws/DynamoFailure"
 import type { DynamoItem } from "@punctual/aws/DynamoItem"
 import { type DynamoTables, itemUpdateOf, putOf, type TransactWrite } from "@punctual/aws/DynamoTables"
 import {
+  type DocumentCalls,
   type DocumentRow,
   type IdRange,
   tombstonesCleared,
@@ -17,7 +18,7 @@ import {
 const mostTries = 40
 const longestPauseMs = 100
 
-export class DynamoDocuments {
+export class DynamoDocuments implements DocumentCalls {
   readonly #tables: DynamoTables
   readonly #table: string
   #last: Promise<unknown> = Promise.resolve()

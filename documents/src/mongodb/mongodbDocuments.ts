@@ -3,6 +3,7 @@
 // become visible in order, and of two writes that expect the same version only one succeeds. Applying a write twice, or
 // late, changes nothing: a document is only replaced by a higher version.
 import {
+  type DocumentCalls,
   type DocumentRow,
   type IdRange,
   tombstonesCleared,
@@ -20,7 +21,7 @@ const turns = new WeakMap<Commands, Promise<unknown>>()
 /** Neither a kind nor an id contains a space. */
 const idOf = ({ kind, id }: Pick<WriteDocument, "kind" | "id">): string => `${kind} ${id}`
 
-export const writeDocument = (commands: Commands, asked: WriteDocument): Promise<DocumentRow | undefined> => {
+const writeDocument = (commands: Commands, asked: WriteDocument): Promise<DocumentRow | undefined> => {
   const before = turns.get(commands) ?? Promise.resolve()
   const written = before.then(() => writeInTurn(commands, asked))
   turns.set(
@@ -70,7 +71,7 @@ const clearTombstones = async (commands: Commands, exclusiveBeforeMs: number): P
   for (const { _id, version } of old) await commands.remove("documents", { _id, version })
 }
 
-export const readDocument = async (
+const readDocument = async (
   commands: Commands,
   kind: string,
   id: string,
@@ -79,10 +80,7 @@ export const readDocument = async (
   return found === undefined ? undefined : rowOf(found)
 }
 
-export const listDocuments = async (
-  commands: Commands,
-  range: IdRange,
-): Promise<ReadonlyArray<DocumentRow>> => {
+const listDocuments = async (commands: Commands, range: IdRange): Promise<ReadonlyArray<DocumentRow>> => {
   const { kind, inclusiveFrom, exclusiveUntil, limit } = range
   const id = { $gte: inclusiveFrom, $lt: exclusiveUntil }
   const found = await commands.find(
@@ -93,7 +91,7 @@ export const listDocuments = async (
   return found.map(rowOf)
 }
 
-export const readChanges = async (
+const readChanges = async (
   commands: Commands,
   kind: string,
   version: number,
@@ -114,4 +112,11 @@ const rowOf = ({ kind, id, version, json, updated_at }: Document): DocumentRow =
   version,
   json,
   updated_at,
+})
+
+export const mongodbDocuments = (commands: Commands): DocumentCalls => ({
+  write: (asked) => writeDocument(commands, asked),
+  get: (kind, id) => readDocument(commands, kind, id),
+  list: (range) => listDocuments(commands, range),
+  changesAfter: (kind, version, limit) => readChanges(commands, kind, version, limit),
 })

@@ -3,6 +3,7 @@
 // before they got the lock (READ COMMITTED). So a write compares versions with the current rows, and versions become
 // visible in order.
 import {
+  type DocumentCalls,
   type DocumentRow,
   type IdRange,
   tombstonesCleared,
@@ -65,4 +66,9 @@ const changesAfter = (session: MysqlSession, kind: string, version: number, limi
     `kind = ${literal(kind)} AND version > ${literal(version)} ORDER BY documents.version LIMIT ${literal(limit)}`,
   )
 
-export const mysqlDocuments = { write, get, list, changesAfter } as const
+export const mysqlDocuments = (session: MysqlSession): DocumentCalls => ({
+  write: (asked) => write(session, asked),
+  get: (kind, id) => get(session, kind, id),
+  list: (range) => list(session, range),
+  changesAfter: (kind, version, limit) => changesAfter(session, kind, version, limit),
+})

@@ -3,6 +3,7 @@
 // before they got the lock (READ COMMITTED). So a write compares versions with the current rows, and versions become
 // visible in order.
 import {
+  type DocumentCalls,
   type DocumentRow,
   type IdRange,
   tombstonesCleared,
@@ -34,7 +35,7 @@ export const documentSql = {
 
 type Rows = ReadonlyArray<DocumentRow>
 
-export const writeDocument = (sql: Bun.SQL, asked: WriteDocument): Promise<DocumentRow | undefined> =>
+const writeDocument = (sql: Bun.SQL, asked: WriteDocument): Promise<DocumentRow | undefined> =>
   sql.begin("isolation level read committed", async (tx) => {
     const { kind, id, expectedVersion, json, updatedAt } = asked
     const given: ReadonlyArray<{ version: number }> = await tx.unsafe(documentSql.nextVersion)
@@ -49,21 +50,20 @@ export const writeDocument = (sql: Bun.SQL, asked: WriteDocument): Promise<Docum
     return written[0]
   })
 
-export const readDocument = async (
-  sql: Bun.SQL,
-  kind: string,
-  id: string,
-): Promise<DocumentRow | undefined> => {
+const readDocument = async (sql: Bun.SQL, kind: string, id: string): Promise<DocumentRow | undefined> => {
   const rows: Rows = await sql.unsafe(documentSql.get, [kind, id])
   return rows[0]
 }
 
-export const listDocuments = async (sql: Bun.SQL, range: IdRange): Promise<Rows> =>
+const listDocuments = async (sql: Bun.SQL, range: IdRange): Promise<Rows> =>
   sql.unsafe(documentSql.list, [range.kind, range.inclusiveFrom, range.exclusiveUntil, range.limit])
 
-export const readChanges = async (
-  sql: Bun.SQL,
-  kind: string,
-  version: number,
-  limit: number,
-): Promise<Rows> => sql.unsafe(documentSql.changes, [kind, version, limit])
+const readChanges = async (sql: Bun.SQL, kind: string, version: number, limit: number): Promise<Rows> =>
+  sql.unsafe(documentSql.changes, [kind, version, limit])
+
+export const postgresDocuments = (sql: Bun.SQL): DocumentCalls => ({
+  write: (asked) => writeDocument(sql, asked),
+  get: (kind, id) => readDocument(sql, kind, id),
+  list: (range) => listDocuments(sql, range),
+  changesAfter: (kind, version, limit) => readChanges(sql, kind, version, limit),
+})

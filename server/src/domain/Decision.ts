@@ -25,6 +25,8 @@ export const emptyTally: Tally = {
   discarded: 0,
 }
 
+export const tallyNames = Object.keys(emptyTally) as ReadonlyArray<keyof Tally>
+
 export interface Decision<Answer> {
   readonly answer: Answer
   /** The new pending timer of the key. `null` removes the pending timer; if absent, nothing changes. */
@@ -70,6 +72,10 @@ export const addTallies = (a: Tally, b: Partial<Tally>): Tally => ({
   dead: a.dead + (b.dead ?? 0),
   discarded: a.discarded + (b.discarded ?? 0),
 })
+
+/** The tally of all these changes together. */
+export const tallyOfAll = (changes: ReadonlyArray<{ readonly tally: Partial<Tally> }>): Tally =>
+  changes.reduce((sum, { tally }) => addTallies(sum, tally), emptyTally)
 
 /** The pending timers, as the tally counts them. */
 export const pendingOf = (tally: Tally): number =>

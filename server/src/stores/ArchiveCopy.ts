@@ -8,9 +8,10 @@ import { deserialize, serialize } from "node:v8"
 import { changeOf, type DocumentRow } from "@punctual/documents/DocumentRow"
 import { Effect } from "effect"
 import type { TimerKey } from "../domain/Timer.ts"
-import type { ArchivedItem } from "../domain/WriteItem.ts"
+import { type ArchivedItem, keyOfArchived } from "../domain/WriteItem.ts"
 import type { ArchivePlace, TimerArchive } from "../ports/TimerArchive.ts"
 import { archivePage } from "./archivePage.ts"
+import type { KeptRow } from "./RowCounting.ts"
 
 /** A file that ends with the archive. It has payloads, so only its owner may read it. */
 export class ArchiveCopy {
@@ -48,13 +49,20 @@ export class ArchiveCopy {
     return rows.map(({ row }) => JSON.parse(row) as DocumentRow)
   }
 
-  /** `entry` orders lives that ended at the same instant. */
-  add(item: ArchivedItem, entry = 0): void {
-    const row = item.kind === "pending" ? item.timer : item.life
-    const part = partNames.indexOf(partOf(item))
-    const at = item.kind === "pending" ? 0 : item.life.finishedAt
-    const values = [part, at, entry, `${row.uuid} ${row.fireId}`, serialize(item)]
-    this.#database.query("INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?)").run(...values)
+  add(rows: ReadonlyArray<KeptRow>): void {
+    const insert = this.#database.query("INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?, ?)")
+    this.#database.transaction(() => {
+      for (const { item, entry = 0 } of rows) {
+        const { uuid, fireId } = keyOfArchived(item)
+        const at = item.kind === "pending" ? 0 : item.life.finishedAt
+        insert.run(partNames.indexOf(partOf(item)), at, entry, `${uuid} ${fireId}`, serialize(item))
+      }
+    })()
+  }
+
+  /** Begins again. */
+  clear(): void {
+    for (const table of ["items", "documents"]) this.#database.run(`DELETE FROM ${table}`)
   }
 
   /** The pending timers whose arming has also ended. They were copied before they ended. */

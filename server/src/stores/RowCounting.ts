@@ -1,18 +1,24 @@
-// Examines a store that has no query language: the store passes all its rows one by one. The class counts them by shard and
-// state, decodes them, and finds the overdue timers and the dead letters.
-import type { FinishedLife, FinishedState, Timer, TimerKey } from "../domain/Timer.ts"
-import { shardOf } from "../domain/TimerKey.ts"
+// Counts and decodes all rows of an examined store: by shard and state, overdue timers, dead letters, unreadable rows. The
+// store passes them one by one, as it reads them for an archive.
+import type { FinishedState } from "../domain/Timer.ts"
+import { type ArchivedItem, keyOfArchived } from "../domain/WriteItem.ts"
 import { namedMost, type OverdueTimer, type ShardRows, type StoreReport } from "../ports/StoreReport.ts"
-import { type ExaminedRow, RowExamination } from "./RowExamination.ts"
+import { RowExamination } from "./RowExamination.ts"
 
-/** The texts of a row as they are stored. */
-type StoredTexts = Omit<ExaminedRow, "namespace" | "timer_id">
+/** A row of a store, for an archive or an examination. */
+export interface KeptRow {
+  readonly item: ArchivedItem
+  /** Where the row is stored. */
+  readonly shard: number
+  /** Orders lives that ended at the same instant. */
+  readonly entry?: number
+}
 
 /** So many overdue timers are kept before all but the worst are dropped. */
 const overdueKept = 100 * namedMost
 
 export class RowCounting {
-  readonly #rows: Array<Record<FinishedState | "pending", number>>
+  readonly #rows = new Map<number, Record<FinishedState | "pending", number>>()
   readonly #timers = new RowExamination("timers")
   readonly #lives = new RowExamination("lives")
   readonly #overdueBeforeMs: number
@@ -20,36 +26,26 @@ export class RowCounting {
   #overdue = 0
   #worst: Array<OverdueTimer> = []
 
-  constructor(shards: number, overdueBeforeMs: number) {
+  constructor(overdueBeforeMs: number) {
     this.#overdueBeforeMs = overdueBeforeMs
-    this.#rows = Array.from({ length: shards }, () => ({ pending: 0, delivered: 0, cancelled: 0, dead: 0 }))
   }
 
-  takeTimer(timer: Timer, texts: StoredTexts): void {
-    this.#count(timer, "pending")
-    const { namespace, timerId, fireAt, attempts, attemptLog } = timer
-    this.#timers.take({ namespace, timer_id: timerId, ...texts })
-    if (fireAt >= this.#overdueBeforeMs) return
-    this.#overdue++
-    const lastAttempt = attemptLog?.at(-1)
-    this.#worst.push({
-      namespace,
-      timerId,
-      fireAt,
-      attempts,
-      ...(lastAttempt === undefined ? {} : { lastAttempt }),
-    })
-    if (this.#worst.length >= overdueKept) this.#worst = this.#worstOf()
-  }
-
-  takeLife({ namespace, timerId, uuid, state }: FinishedLife, texts: StoredTexts): void {
-    this.#count({ namespace, timerId, uuid }, state)
-    this.#lives.take({ namespace, timer_id: timerId, ...texts })
+  take({ item, shard }: KeptRow): void {
+    const rows = this.#rowsOf(shard)
+    if (item.kind === "pending") {
+      rows.pending++
+      this.#timers.takeDecoded(item.timer)
+      if (item.timer.fireAt < this.#overdueBeforeMs) this.#takeOverdue(item)
+      return
+    }
+    const { state, namespace } = item.life
+    rows[state]++
+    this.#lives.takeDecoded(keyOfArchived(item))
     if (state === "dead") this.#dead.set(namespace, (this.#dead.get(namespace) ?? 0) + 1)
   }
 
   rowsOf(shard: number): ShardRows {
-    return this.#rows[shard] ?? { pending: 0, delivered: 0, cancelled: 0, dead: 0 }
+    return this.#rowsOf(shard)
   }
 
   get found(): Pick<StoreReport, "overdue" | "deadByNamespace" | "faults" | "targets" | "unreadable"> {
@@ -65,12 +61,24 @@ export class RowCounting {
     }
   }
 
+  #takeOverdue({ timer }: Extract<ArchivedItem, { readonly kind: "pending" }>): void {
+    const { namespace, timerId, fireAt, attempts, attemptLog } = timer
+    const lastAttempt = attemptLog?.at(-1)
+    const overdue = { namespace, timerId, fireAt, attempts }
+    this.#overdue++
+    this.#worst.push(lastAttempt === undefined ? overdue : { ...overdue, lastAttempt })
+    if (this.#worst.length >= overdueKept) this.#worst = this.#worstOf()
+  }
+
   #worstOf(): Array<OverdueTimer> {
     return this.#worst.sort((a, b) => a.fireAt - b.fireAt).slice(0, namedMost)
   }
 
-  #count({ uuid }: TimerKey, state: FinishedState | "pending"): void {
-    const rows = this.#rows[shardOf(uuid, this.#rows.length)]
-    if (rows !== undefined) rows[state]++
+  #rowsOf(shard: number): Record<FinishedState | "pending", number> {
+    const known = this.#rows.get(shard)
+    if (known !== undefined) return known
+    const rows = { pending: 0, delivered: 0, cancelled: 0, dead: 0 }
+    this.#rows.set(shard, rows)
+    return rows
   }
 }

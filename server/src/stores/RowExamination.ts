@@ -1,6 +1,6 @@
 // Decodes every pending timer and every finished life of an examined store, and reports the unreadable ones. The store
 // passes the rows one by one, with only the columns that must be decoded. It also counts the targets of pending timers.
-import type { Spec } from "../domain/Timer.ts"
+import type { Spec, TimerKey } from "../domain/Timer.ts"
 import { keyOf } from "../domain/TimerKey.ts"
 import { namedMost, type TargetCount, targetsMost, type UnreadableRows } from "../ports/StoreReport.ts"
 import { addLog } from "./AttemptLogText.ts"
@@ -44,23 +44,28 @@ export class RowExamination {
   }
 
   take(row: ExaminedRow): void {
-    const { namespace, timer_id, spec, last_attempt, uuid } = row
-    if (keyOf(namespace, timer_id).uuid !== uuid) {
-      this.#misplacedCount++
-      if (this.#misplaced.length < namedMost) this.#misplaced.push(`${namespace}/${timer_id}`)
-    }
+    const { namespace, timer_id: timerId, spec, last_attempt, uuid } = row
     const read: { spec: Spec } = {
       spec: spec === null ? unreadableSpec("its body is missing") : specOfText(spec),
     }
     if (last_attempt !== null) addLog(read, last_attempt)
     addStoredOf(read, row)
-    const why = read.spec.unreadable
+    this.takeDecoded({ namespace, timerId, uuid, spec: read.spec })
+  }
+
+  /** Takes a timer or a life as the store has read it. */
+  takeDecoded({ namespace, timerId, uuid, spec }: TimerKey & { readonly spec: Spec }): void {
+    if (keyOf(namespace, timerId).uuid !== uuid) {
+      this.#misplacedCount++
+      if (this.#misplaced.length < namedMost) this.#misplaced.push(`${namespace}/${timerId}`)
+    }
+    const why = spec.unreadable
     if (why === undefined) {
-      if (this.#what === "timers") this.#countTarget(read.spec)
+      if (this.#what === "timers") this.#countTarget(spec)
       return
     }
     this.#count++
-    if (this.#named.length < namedMost) this.#named.push(`${namespace}/${timer_id} (${why})`)
+    if (this.#named.length < namedMost) this.#named.push(`${namespace}/${timerId} (${why})`)
   }
 
   /** The targets with the most pending timers. */

@@ -25,7 +25,8 @@ export const specOfText = (text: string): Spec => {
   const known = specs.get(text)
   if (known !== undefined) return known
   const json = jsonOf(text)
-  if (json === undefined) return unreadableSpec("its spec is not JSON")
+  // A store that keeps specs apart from timers reads a missing one as an empty text.
+  if (json === undefined) return unreadableSpec(text === "" ? "its body is missing" : "its spec is not JSON")
   if (!isSpec(json)) return unreadableSpec("its spec has another shape")
   keep(text, json)
   texts.set(json, text)

@@ -1,7 +1,6 @@
 // The reads of due timers, and the small reads of the port. Rows of the due order are an index: the row of the key
 // decides whether a timer is pending at that place.
-import type { Tally } from "../../domain/Decision.ts"
-import { addTallies, emptyTally } from "../../domain/Decision.ts"
+import { type Tally, tallyOfAll } from "../../domain/Decision.ts"
 import type { Timer, TimerHead } from "../../domain/Timer.ts"
 import { duePageBytes } from "../../ports/duePageBytes.ts"
 import type { DuePage, DueQuery } from "../../ports/TimerStore.ts"
@@ -9,7 +8,7 @@ import { textOfSpec } from "../SpecText.ts"
 import type { Fences } from "./Fences.ts"
 import { type Keys, slices } from "./Keys.ts"
 import { dueOfPlace, endOfPlaces, keyAt, kinds, placeOf } from "./places.ts"
-import { bytesIn, textIn } from "./rows.ts"
+import { bytesIn, numberIn, textIn } from "./rows.ts"
 import type { BatchSession, Row } from "./Session.ts"
 import { allShards, type IndexRow, refsOf, ShardWalk } from "./scans.ts"
 
@@ -90,7 +89,12 @@ const dueWalk = async ({ session, fences }: StoreParts, query: DueQuery) => {
 }
 
 export const readTally = async ({ fences, keys }: StoreParts): Promise<Tally> =>
-  (await fences.all(allShards(keys.shards))).reduce((sum, { tally }) => addTallies(sum, tally), emptyTally)
+  tallyOfAll(await fences.all(allShards(keys.shards)))
+
+export const readClock = async ({ session }: Pick<StoreParts, "session">): Promise<number> => {
+  const [row] = await session.rows("SELECT toUnixTimestamp(now()) AS now_ms FROM system.local")
+  return numberIn(row ?? {}, "now_ms")
+}
 
 /** How many names are checked at once. */
 const namesAtOnce = 32

@@ -51,6 +51,15 @@ export interface RunOptions {
 /** What commits and reads need of a session. */
 export type BatchSession = Pick<Session, "store" | "rows" | "batch">
 
+/** Executes one conditional statement. Returns whether its condition was true. */
+export const applies = async (
+  session: BatchSession,
+  query: string,
+  params: ReadonlyArray<Value>,
+  options: RunOptions = {},
+): Promise<boolean> =>
+  (await session.batch([{ query, params }], { ...options, isConditional: true })) === undefined
+
 const { consistencies } = types
 
 export class Session {

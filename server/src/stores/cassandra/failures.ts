@@ -1,10 +1,8 @@
 // What errors of the driver mean: sentences for a failed opening, and whether a failure is fatal. A cluster takes care of
 // its own disks, so a failed call is repeated. The process ends only if the tables are missing.
+import { DatabaseFailure } from "@punctual/sql/DatabaseFailure"
 import { errors, types } from "../../../../drivers/cassandra/cassandra.ts"
 import type { CassandraTarget } from "./cassandraUrl.ts"
-
-/** Why the store cannot be opened, as one sentence for people. */
-export class CassandraFailure extends Error {}
 
 const { responseErrorCodes } = types
 
@@ -35,39 +33,24 @@ export const isOfSchema = (error: unknown): boolean =>
 export const isFatal = (error: unknown): boolean =>
   codeOf(error) === responseErrorCodes.invalid && isOfSchema(error)
 
-export const explainedFailure = (error: unknown, target: CassandraTarget): CassandraFailure => {
-  if (error instanceof CassandraFailure) return error
-  const { shown, user, hosts, dataCenter } = target
+export const explainedCassandra = (error: unknown, target: CassandraTarget): DatabaseFailure =>
+  new DatabaseFailure("failed", `${target.shown} cannot be ${causeOf(error, target)}`)
+
+const causeOf = (error: unknown, target: CassandraTarget): string => {
+  const { user, hosts, dataCenter, keyspace } = target
   const who = user === undefined ? "a client without a user" : `the user ${user}`
   const text = describeCassandraError(error)
-  if (isOf(errors.AuthenticationError, error) || /AuthenticationError|Authentication|password/i.test(text)) {
-    return new CassandraFailure(
-      `${shown} cannot be used: the server refused ${who}. Correct user and password in TIMER_STORE_URL.`,
-    )
-  }
-  if (codeOf(error) === responseErrorCodes.unauthorized) {
-    return new CassandraFailure(
-      `${shown} cannot be used (${text}): ${who} needs CREATE, ALTER, SELECT and MODIFY on the keyspace ${target.keyspace}. ` +
-        `Run GRANT ALL PERMISSIONS ON KEYSPACE ${target.keyspace} TO ${user ?? "a user"}.`,
-    )
-  }
-  if (/localDataCenter|data ?center/i.test(text)) {
-    return new CassandraFailure(
-      `${shown} cannot be used: no node belongs to the data centre ${dataCenter} (${text}). Set dc in TIMER_STORE_URL.`,
-    )
-  }
-  if (/certificate|self.signed|SSL|TLS|wrong version number|ERR_TLS|altname/i.test(text)) {
-    return new CassandraFailure(
-      `${shown} cannot be used, because the encrypted connection failed (${text}). Set ca in TIMER_STORE_URL to the file of the ` +
-        "certificate authority, or tls=off if the servers do not encrypt.",
-    )
-  }
-  if (error instanceof errors.NoHostAvailableError || error instanceof errors.OperationTimedOutError) {
-    return new CassandraFailure(
-      `${shown} cannot be reached (${text}): a node must run at ${hosts.join(" or ")}, and accept connections from here.`,
-    )
-  }
-  return new CassandraFailure(`${shown} cannot be opened: ${text}.`)
+  if (isOf(errors.AuthenticationError, error) || /AuthenticationError|Authentication|password/i.test(text))
+    return `used: the server refused ${who}. Correct user and password in TIMER_STORE_URL.`
+  if (codeOf(error) === responseErrorCodes.unauthorized)
+    return `used (${text}): ${who} needs CREATE, ALTER, SELECT and MODIFY on the keyspace ${keyspace}. Run GRANT ALL PERMISSIONS ON KEYSPACE ${keyspace} TO ${user ?? "a user"}.`
+  if (/localDataCenter|data ?center/i.test(text))
+    return `used: no node belongs to the data centre ${dataCenter} (${text}). Set dc in TIMER_STORE_URL.`
+  if (/certificate|self.signed|SSL|TLS|wrong version number|ERR_TLS|altname/i.test(text))
+    return `used, because the encrypted connection failed (${text}). Set ca in TIMER_STORE_URL to the file of the certificate authority, or tls=off if the servers do not encrypt.`
+  if (error instanceof errors.NoHostAvailableError || error instanceof errors.OperationTimedOutError)
+    return `reached (${text}): a node must run at ${hosts.join(" or ")}, and accept connections from here.`
+  return `opened: ${text}.`
 }
 
 /** The errors of the nodes that were tried say more than the driver's own. */

@@ -117,8 +117,5 @@ export const endPlace = (life: FinishedLife): Buffer =>
 
 export const oldPlace = (life: FinishedLife): Buffer => placeOf(life.finishedAt, entryOfLife(life))
 
-/** The time and the entry number at the end of the place of an end. */
-export const endAt = (place: Buffer): readonly [finishedAt: number, entry: number] => [
-  readNumber(place, place.length - 16),
-  readNumber(place, place.length - 8),
-]
+/** The entry number at the end of the place of an end. */
+export const entryAt = (place: Buffer): number => readNumber(place, place.length - 8)

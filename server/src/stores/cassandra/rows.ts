@@ -1,12 +1,17 @@
 // Timers and lives as rows of the database. The small fields of a timer or a life are one JSON text under the names of
 // their columns (domain/timerFields.ts). The spec, the attempt log and the payload are in `bodies`.
-import type { FinishedLife, FinishedState, Mutable, Spec, Timer, TimerKey } from "../../domain/Timer.ts"
+import type { FinishedLife, FinishedState, Timer, TimerKey } from "../../domain/Timer.ts"
 import { finishedFields, pendingFields, type TermsByName, type TimerField } from "../../domain/timerFields.ts"
 import type { PendingState } from "../../ports/ShardStorage.ts"
-import { addLog } from "../AttemptLogText.ts"
-import { addedColumns, addedValues, addStoredOf } from "../addedValues.ts"
+import {
+  columnsOf,
+  type LifeColumns,
+  lifeOfColumns,
+  type TimerColumns,
+  timerOfColumns,
+} from "../columnRows.ts"
 import { isFields, jsonOf } from "../jsonText.ts"
-import { specOfText, unreadableSpec } from "../SpecText.ts"
+import { textOfSpec, unreadableSpec } from "../SpecText.ts"
 import type { Row } from "./Session.ts"
 
 /**
@@ -30,25 +35,20 @@ export const bytesIn = (row: Row, column: string): Buffer => (row[column] as Buf
 
 const noBytes = Buffer.alloc(0)
 
-/** The stamp is that of the commit that has written the body. */
-export const packTimer = (timer: Timer, stamp: bigint): string => packed(pendingFields, timer, stamp)
+const withoutLogs = (fields: ReadonlyArray<TimerField>) => fields.filter(({ kind }) => kind !== "log")
+const packedOfTimer = withoutLogs(pendingFields)
+const packedOfLife = withoutLogs(finishedFields)
 
-export const packLife = (life: FinishedLife, stamp: bigint): string => packed(finishedFields, life, stamp)
-
-/** A JSON number could not hold a stamp. */
+/** The stamp is that of the commit that has written the body. A JSON number could not hold it. */
 const packed = (fields: ReadonlyArray<TimerField>, row: Timer | FinishedLife, stamp: bigint): string => {
-  const columns: TermsByName = { body_at: String(stamp) }
-  for (const { name, column, kind } of fields) {
-    // The types of the table guarantee that the row has this field.
-    if (kind !== "log" && !addedColumns.includes(column))
-      columns[column] = (row as unknown as TermsByName)[name]
-  }
-  const added = addedValues(row)
-  addedColumns.forEach((column, index) => {
-    if (added[index] !== null) columns[column] = added[index]
-  })
+  const columns = columnsOf(fields, row)
+  columns["body_at"] = String(stamp)
   return JSON.stringify(columns)
 }
+
+export const packTimer = (timer: Timer, stamp: bigint): string => packed(packedOfTimer, timer, stamp)
+
+export const packLife = (life: FinishedLife, stamp: bigint): string => packed(packedOfLife, life, stamp)
 
 /** The large parts of a timer or a life. */
 export interface StoredBody {
@@ -63,72 +63,46 @@ const unpacked = (text: string | undefined): TermsByName => {
   return isFields(json) ? (json as TermsByName) : {}
 }
 
-const specOf = (fields: TermsByName, { spec }: StoredBody): Spec => {
-  if (fields["fire_id"] === undefined) return unreadableSpec("its row is not JSON")
-  return spec === undefined ? unreadableSpec("its body is missing") : specOfText(spec)
+/** A row that is no JSON. Its other columns are trusted. */
+const damaged = {
+  state: "delivered",
+  fire_id: "",
+  revision: 0,
+  execute_at: 0,
+  fire_at: 0,
+  attempts: 0,
+  created_at: 0,
+  updated_at: 0,
+  finished_at: 0,
+  correlation_id: "",
+  spec: textOfSpec(unreadableSpec("its row is not JSON")),
+} as const satisfies TimerColumns & LifeColumns
+
+/** `undefined` if the row is damaged. */
+const columnsIn = (text: string | undefined, { spec = "", log }: StoredBody): unknown => {
+  const columns = unpacked(text)
+  if (columns["fire_id"] === undefined) return undefined
+  columns["spec"] = spec
+  columns["last_attempt"] = log
+  return columns
 }
 
-const fill = (into: TermsByName, fields: ReadonlyArray<TimerField>, from: TermsByName): void => {
-  for (const { name, column, kind } of fields) {
-    const value = from[column]
-    if (value !== undefined && value !== null && kind !== "log" && !addedColumns.includes(column))
-      into[name] = value
-  }
+export const timerOf = (key: TimerKey, row: Row, body: StoredBody): Timer => {
+  // Only this program writes the columns.
+  const columns = columnsIn(textIn(row, "timer"), body) as TimerColumns | undefined
+  if (columns !== undefined) return timerOfColumns(key, columns, body.payload)
+  const [fire_id = "", attempts, revision] = (textIn(row, "state") ?? "").split(" ")
+  const known = { ...damaged, fire_id, attempts: Number(attempts), revision: Number(revision) }
+  return timerOfColumns(key, known, body.payload)
 }
 
-export const timerOf = ({ namespace, timerId, uuid }: TimerKey, row: Row, body: StoredBody): Timer => {
-  const fields = unpacked(textIn(row, "timer"))
-  const [fireId = "", attempts, revision] = (textIn(row, "state") ?? "").split(" ")
-  const timer: Mutable<Timer> = {
-    namespace,
-    timerId,
-    uuid,
-    fireId,
-    revision: Number(revision),
-    executeAt: 0,
-    fireAt: 0,
-    attempts: Number(attempts),
-    createdAt: 0,
-    updatedAt: 0,
-    correlationId: "",
-    spec: specOf(fields, body),
-  }
-  fill(timer as unknown as TermsByName, pendingFields, fields)
-  finish(timer, fields, body)
-  return timer
-}
-
-export const lifeOf = ({ namespace, timerId, uuid }: TimerKey, row: Row, body: StoredBody): FinishedLife => {
-  const fields = unpacked(textIn(row, "life"))
-  const life: Mutable<FinishedLife> = {
-    namespace,
-    timerId,
-    uuid,
-    state: "delivered",
-    fireId: "",
-    revision: 0,
-    executeAt: 0,
-    attempts: 0,
-    createdAt: 0,
-    finishedAt: 0,
-    correlationId: "",
-    spec: specOf(fields, body),
-  }
-  fill(life as unknown as TermsByName, finishedFields, fields)
-  finish(life, fields, body)
-  return life
-}
-
-const finish = (
-  row: Mutable<Timer> | Mutable<FinishedLife>,
-  fields: TermsByName,
-  { log, payload }: StoredBody,
-): void => {
-  if (log !== undefined) addLog(row, log)
-  addStoredOf(row, fields)
-  if (payload !== undefined)
-    row.payload = new Uint8Array(payload.buffer, payload.byteOffset, payload.byteLength)
-}
+export const lifeOf = (key: TimerKey, row: Row, body: StoredBody): FinishedLife =>
+  // As above.
+  lifeOfColumns(
+    key,
+    (columnsIn(textIn(row, "life"), body) as LifeColumns | undefined) ?? damaged,
+    body.payload,
+  )
 
 /** The stamp of the body that a packed row names. */
 export const bodyAt = (text: string | undefined): bigint => {

@@ -1,11 +1,13 @@
 // Scans along the orders of a namespace or a shard. The rows of a namespace are spread over all shards, so a scan merges
 // one range of each partition. Places sort like the order that they stand for, so merging compares bytes.
 
-import type { FinishedLife, Timer, TimerKey } from "../../domain/Timer.ts"
+import type { FinishedLife, Timer } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
+import { placeIn } from "../headOfColumns.ts"
+import { headOfRow } from "../headOfRow.ts"
 import type { Fences } from "./Fences.ts"
 import { type Keys, lifeRowOf } from "./Keys.ts"
-import { dueOfPlace, endAt, endOfPlaces, keyAt, kinds, placeOf } from "./places.ts"
+import { dueOfPlace, endOfPlaces, entryAt, keyAt, kinds, placeOf } from "./places.ts"
 import { bytesIn, lifeOf, numberIn, textIn, timerOf } from "./rows.ts"
 import type { BatchSession, Row } from "./Session.ts"
 
@@ -231,16 +233,14 @@ const headsOf = async (
           false,
         )
       : pairs.map(({ key, row }) => lifeOf(key, row, {}))
-    return lives.map((life, index) =>
-      headOf(scan, pairs[index]?.place ?? zero, life, life.state, life.finishedAt),
-    )
+    return lives.map((life, index) => headOf(scan, pairs[index]?.place ?? zero, life))
   }
   const pending = pairs.filter(({ place, row }) => isPendingAt(scan, place, row))
   const timers = scan.withDetails
     ? await keys.timersOf(pending, false)
     : pending.map(({ key, row }) => timerOf(key, row, {}))
   return timers.flatMap((timer, index) =>
-    timer === undefined ? [] : [headOf(scan, pending[index]?.place ?? zero, timer, "pending", timer.fireAt)],
+    timer === undefined ? [] : [headOf(scan, pending[index]?.place ?? zero, timer)],
   )
 }
 
@@ -273,53 +273,9 @@ export const refsOf = async (
   return rows.map(({ shard, row }) => found.get(shard)?.get(bytesIn(row, "ref").toString("hex")))
 }
 
-const headOf = (
-  { order, word = "", withDetails }: Scan,
-  place: Buffer,
-  row: Timer | FinishedLife,
-  state: ScannedHead["state"],
-  atMs: number,
-): ScannedHead => {
-  const { namespace, timerId, uuid, fireId, revision, correlationId, tags } = row
-  return {
-    ...({ namespace, timerId, uuid } satisfies TimerKey),
-    place: sortKeyOf(order, word, place, { timerId, revision, fireId, atMs }),
-    state,
-    fireId,
-    revision,
-    atMs,
-    correlationId,
-    ...(tags === undefined ? {} : { tags }),
-    ...(withDetails ? { details: detailsOf(row) } : {}),
-  }
-}
-
-const sortKeyOf = (
-  order: Scan["order"],
-  word: string,
-  place: Buffer,
-  { timerId, revision, fireId, atMs }: Pick<ScannedHead, "timerId" | "revision" | "fireId" | "atMs">,
-): SortKey => {
-  switch (order) {
-    case "due":
-      return [atMs, fireId]
-    case "pendingId":
-      return [timerId]
-    case "finishedId":
-      return [timerId, revision]
-    case "end":
-      return endAt(place)
-    case "word":
-      return [word, atMs, fireId]
-  }
-}
-
-const detailsOf = (row: Timer | FinishedLife): NonNullable<ScannedHead["details"]> => {
-  const lastAttempt = row.attemptLog?.at(-1)
-  return {
-    ...(row.spec.unreadable === undefined ? { target: row.spec.target } : {}),
-    ...(lastAttempt === undefined ? {} : { lastAttempt }),
-    ...("reason" in row && row.reason !== undefined ? { reason: row.reason } : {}),
-    ...("latenessMs" in row && row.latenessMs !== undefined ? { latenessMs: row.latenessMs } : {}),
-  }
+const headOf = (scan: Scan, place: Buffer, row: Timer | FinishedLife): ScannedHead => {
+  const { timerId: timer_id, fireId: fire_id, revision } = row
+  const at_ms = "finishedAt" in row ? row.finishedAt : row.fireAt
+  const entry = scan.order === "end" ? entryAt(place) : 0
+  return headOfRow(row, placeIn(scan, { at_ms, fire_id, timer_id, revision, entry }), scan.withDetails)
 }

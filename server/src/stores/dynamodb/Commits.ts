@@ -11,11 +11,11 @@ import { DynamoFailure } from "@punctual/aws/DynamoFailure"
 import type { DynamoItem } from "@punctual/aws/DynamoItem"
 import { itemUpdateOf, type PlainWrite, type TransactWrite } from "@punctual/aws/DynamoTables"
 import { forAll } from "@punctual/aws/forAll"
-import { addTallies, emptyTally, type Tally } from "../../domain/Decision.ts"
+import { type Tally, tallyOfAll } from "../../domain/Decision.ts"
 import type { Timer, TimerKey } from "../../domain/Timer.ts"
 import type { WordRow } from "../../domain/words.ts"
 import type { Commit, CommitAnswer, Inserted, KeyChange } from "../../ports/ShardStorage.ts"
-import { wordsOfNew } from "../keyChangeOf.ts"
+import { insertionsOf } from "../insertions.ts"
 import { type ChangePlan, mustRead, planOf, type SeenKey } from "./changePlans.ts"
 import { type Database, expiryOf } from "./Database.ts"
 import { fencePlace, foreignPlace, insertedPlace, itemIdOf, keyPlace, lifePlace, wordKey } from "./keys.ts"
@@ -159,7 +159,7 @@ export class Commits {
     entries: { last: number },
   ): TransactWrite {
     const isEnding = plans.some(({ change }) => change.finished !== undefined)
-    const tally = plans.reduce((sum, { change }) => addTallies(sum, change.tally), emptyTally)
+    const tally = tallyOfAll(plans.map(({ change }) => change))
     const update = {
       set: { number, ...(isEnding ? { entries: entries.last } : {}) },
       add: tallyAdded(tally),
@@ -175,27 +175,23 @@ export class Commits {
   /** Stores the timers of unused keys, all in one transaction, and then tells the owner. */
   async insertNew(shard: number, timers: ReadonlyArray<Timer>): Promise<ReadonlyArray<Inserted>> {
     const { names, tables } = this.#database
-    const changes = timers.map(insertionOf)
-    const results: Array<Inserted> = timers.map(() => "missed")
-    for (const { index, reason } of this.#refused(shard, changes)) results[index] = { refused: reason }
-    const keys = new Set<string>()
-    const plans = changes.flatMap((change, index) => {
-      // The second timer of a key misses because of the first.
-      if (results[index] !== "missed" || keys.has(change.key.uuid)) return []
-      keys.add(change.key.uuid)
-      return planOf(this.#database, shard, index, change, { seen: undefined, nextEntry: () => 0 }) ?? []
-    })
+    const full = this.#sizes.whyFull(shard)
+    const { answers, asked } = insertionsOf(shard, timers, (change) => whyItemRefused(change) ?? full)
+    const plans = asked.flatMap(
+      ({ change, index }) =>
+        planOf(this.#database, shard, index, change, { seen: undefined, nextEntry: () => 0 }) ?? [],
+    )
     await this.#prepare(plans)
     let isStored = false
     for (let rest: ReadonlyArray<ChangePlan> = plans; rest.length > 0; ) {
       const overflow: Array<number> = []
       const stored = await this.#insert(shard, fitting(rest, overflow))
-      for (const { index } of stored) results[index] = "stored"
+      for (const { index } of stored) answers[index] = "stored"
       isStored ||= stored.length > 0
       rest = rest.filter(({ index }) => overflow.includes(index))
     }
     if (isStored) await tables.update(foreignPlace(names), { add: { [`f${shard}`]: 1 } })
-    return results
+    return answers
   }
 
   async #insert(shard: number, plans: ReadonlyArray<ChangePlan>): Promise<ReadonlyArray<ChangePlan>> {
@@ -251,15 +247,6 @@ const withoutFailed = (
     return !isMissed
   })
 }
-
-const insertionOf = (timer: Timer): KeyChange => ({
-  key: timer,
-  expects: { pending: null, last: null },
-  pending: timer,
-  payload: "write",
-  ...wordsOfNew(timer),
-  tally: { created: 1 },
-})
 
 const wordId = ({ state, word, atMs, fireId }: WordRow): string => `${state} ${atMs} ${fireId} ${word}`
 

@@ -8,7 +8,7 @@ import { DynamoFailure } from "@punctual/aws/DynamoFailure"
 import type { DynamoItem } from "@punctual/aws/DynamoItem"
 import { itemUpdateOf } from "@punctual/aws/DynamoTables"
 import type { Announcement, Lease, Member, SeenBeat } from "../../ports/ShardLeases.ts"
-import { hasEnded, processHere } from "../ProcessIdentity.ts"
+import { processHere } from "../ProcessIdentity.ts"
 import { compareUtf8 } from "../Utf8Order.ts"
 import type { Database } from "./Database.ts"
 import { fencePlace, foreignPlace, leasesPlace } from "./keys.ts"
@@ -36,16 +36,12 @@ const read = async ({
   return { leases: leases ?? {}, foreign }
 }
 
-export const readOwners = async (database: Database): Promise<ReadonlyArray<Lease>> => {
+const readOwners = async (database: Database): Promise<ReadonlyArray<Lease>> => {
   const { leases, foreign } = await read(database)
   return Array.from({ length: database.shards }, (_, shard) => leaseOf(leases, foreign, shard))
 }
 
-export const claim = async (
-  database: Database,
-  expected: Lease,
-  node: string,
-): Promise<Lease | undefined> => {
+const claim = async (database: Database, expected: Lease, node: string): Promise<Lease | undefined> => {
   const { tables, names } = database
   const { shard, epoch, counter } = expected
   const next = {
@@ -79,7 +75,7 @@ type Held = ReadonlyArray<{ readonly shard: number; readonly epoch: number }>
 /** An expression is limited, so more shards need a second write. */
 const renewedAtOnce = 64
 
-export const renew = async (
+const renew = async (
   database: Database,
   held: Held,
 ): Promise<ReadonlyArray<{ readonly foreign: number } | undefined>> => {
@@ -107,7 +103,7 @@ const renewSome = async ({ tables, names }: Database, held: Held): Promise<Reado
   return left.map(({ shard }) => shard)
 }
 
-export const release = async ({ tables, names }: Database, shard: number, epoch: number): Promise<void> => {
+const release = async ({ tables, names }: Database, shard: number, epoch: number): Promise<void> => {
   await tables.update(leasesPlace(names), { remove: [`n${shard}`, `h${shard}`] }, (expression) =>
     expression.equals(`h${shard}`, epoch),
   )
@@ -121,10 +117,7 @@ const memberPlace = ({ names }: Database, node: string) => ({
 })
 
 /** False if the name belongs to another process. */
-export const announce = async (
-  database: Database,
-  { node, address, isLeaving }: Announcement,
-): Promise<boolean> => {
+const announce = async (database: Database, { node, address, isLeaving }: Announcement): Promise<boolean> => {
   const process = processHere()
   const set = { address, process, leaving: isLeaving ? 1 : 0 }
   const isOwn = (expression: DynamoExpression) =>
@@ -135,7 +128,7 @@ export const announce = async (
   )
 }
 
-export const readMembers = async ({ tables, names }: Database): Promise<ReadonlyArray<Member>> => {
+const readMembers = async ({ tables, names }: Database): Promise<ReadonlyArray<Member>> => {
   const members: Array<Member> = []
   for await (const { items } of tables.pages({ table: names.control, partition: ["pk", membersKey] }))
     for (const { sk, address, beat, process, leaving } of items)
@@ -149,30 +142,36 @@ export const readMembers = async ({ tables, names }: Database): Promise<Readonly
   return members.sort((a, b) => compareUtf8(a.node, b.node))
 }
 
-export const retire = async (database: Database, node: string): Promise<void> => {
+const retire = async (database: Database, node: string): Promise<void> => {
   const process = processHere()
   await database.tables.delete(memberPlace(database, node), (expression) =>
     expression.equals("process", process),
   )
 }
 
-export const retireSilent = async (database: Database, { node, process, beat }: SeenBeat): Promise<void> => {
+const retireSilent = async (database: Database, { node, process, beat }: SeenBeat): Promise<void> => {
   await database.tables.delete(
     memberPlace(database, node),
     (expression) => `${expression.equals("process", process)} AND ${expression.equals("beat", beat)}`,
   )
 }
 
-/** Frees the shards of nodes that ran on this machine and have ended. Returns their names. */
-export const buryTheDead = async (database: Database): Promise<ReadonlyArray<string>> => {
-  const dead = (await readMembers(database)).filter(({ process }) => hasEnded(process))
-  for (const { node, process } of dead) {
-    const leases = await readOwners(database)
-    for (const { shard, epoch } of leases.filter((lease) => lease.node === node))
-      await release(database, shard, epoch)
-    await database.tables.delete(memberPlace(database, node), (expression) =>
-      expression.equals("process", process),
-    )
-  }
-  return dead.map(({ node }) => node)
+const bury = async (database: Database, { node, process }: Member): Promise<void> => {
+  for (const lease of await readOwners(database))
+    if (lease.node === node) await release(database, lease.shard, lease.epoch)
+  await database.tables.delete(memberPlace(database, node), (expression) =>
+    expression.equals("process", process),
+  )
 }
+
+export const dynamoLeases = {
+  owners: readOwners,
+  claim,
+  renew,
+  release,
+  announce,
+  members: readMembers,
+  retire,
+  retireSilent,
+  bury,
+} as const

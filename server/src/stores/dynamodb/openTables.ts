@@ -2,17 +2,15 @@
 // that start together one does the work.
 import type { DynamoTables } from "@punctual/aws/DynamoTables"
 import { lockItem } from "@punctual/aws/itemLock"
-import { describeFailure, TablesRefused } from "@punctual/aws/TablesRefused"
 import { checkTable, createTable, type DynamoTableShape, describeTable } from "@punctual/aws/tableSchema"
+import { checkNotNewer, checkShards, type StoredSchema } from "../openingStores.ts"
 import { fencePlace, foreignPlace, leasesPlace, schemaPlace, type TableNames, tableNamesOf } from "./keys.ts"
 
 /** The version of the tables that this program reads and writes. */
 export const programVersion = 1
 
-export interface OpenedTables {
-  readonly names: TableNames
-  readonly shards: number
-}
+/** The tables for messages. */
+export const shownTables = (prefix: string): string => `DynamoDB (tables ${prefix}-*)`
 
 const shapesOf = ({ timers, history, control }: TableNames): ReadonlyArray<DynamoTableShape> => [
   {
@@ -53,52 +51,26 @@ export const readSizes = async (tables: DynamoTables, names: TableNames) =>
     })),
   )
 
-/** The version and the shards of the store. The version is 0 if there is none. */
-export const storedSchema = async (
-  tables: DynamoTables,
-  prefix: string,
-): Promise<{ readonly version: number; readonly shards: number }> => {
+/** The version is 0 if there is no store. */
+export const storedSchema = async (tables: DynamoTables, prefix: string): Promise<StoredSchema> => {
   const names = tableNamesOf(prefix)
   if ((await describeTable(tables, names.control)) === undefined) return { version: 0, shards: 0 }
   const schema = await tables.get(schemaPlace(names))
   const version = Number(schema?.["version"] ?? 0)
-  if (version > programVersion)
-    throw new TablesRefused(
-      `The DynamoDB tables ${prefix}-* have version ${version}, and this program knows version ${programVersion}: use a newer program.`,
-    )
+  checkNotNewer(shownTables(prefix), version, programVersion)
   return { version, shards: Number(schema?.["shards"] ?? 0) }
 }
 
-/** Opens an existing store without changing it. */
-export const openExisting = async (tables: DynamoTables, prefix: string): Promise<OpenedTables> =>
-  explained(async () => {
-    const { version, shards } = await storedSchema(tables, prefix)
-    if (version === 0)
-      throw new TablesRefused(
-        `There is no store in the DynamoDB tables ${prefix}-*: start a service on it first.`,
-      )
-    return { names: tableNamesOf(prefix), shards }
-  })
-
-export const openTables = async (
-  tables: DynamoTables,
-  prefix: string,
-  shards: number,
-): Promise<OpenedTables> =>
-  explained(async () => {
-    const names = tableNamesOf(prefix)
-    const stored = await storedSchema(tables, prefix)
-    if (stored.version < programVersion) await create(tables, names, shards)
-    else
-      for (const shape of shapesOf(names))
-        await checkTable(tables, shape, await describeTable(tables, shape.name))
-    const known = stored.version === 0 ? (await storedSchema(tables, prefix)).shards : stored.shards
-    if (known !== shards)
-      throw new TablesRefused(
-        `The store in the DynamoDB tables ${prefix}-* has ${known} shards, not ${shards}: set TIMER_SHARDS=${known}. The number is fixed when a store is created.`,
-      )
-    return { names, shards }
-  })
+export const openTables = async (tables: DynamoTables, prefix: string, shards: number): Promise<void> => {
+  const names = tableNamesOf(prefix)
+  const stored = await storedSchema(tables, prefix)
+  if (stored.version < programVersion) await create(tables, names, shards)
+  else
+    for (const shape of shapesOf(names))
+      await checkTable(tables, shape, await describeTable(tables, shape.name))
+  const known = stored.version === 0 ? await storedSchema(tables, prefix) : stored
+  checkShards(shownTables(prefix), known.shards, shards, "another prefix")
+}
 
 const create = async (tables: DynamoTables, names: TableNames, shards: number): Promise<void> => {
   const [control, ...others] = shapesOf(names)
@@ -126,13 +98,5 @@ const create = async (tables: DynamoTables, names: TableNames, shards: number): 
     await tables.put(names.control, { ...schemaPlace(names).key, version: programVersion, shards })
   } finally {
     await unlock()
-  }
-}
-
-const explained = async <A>(open: () => Promise<A>): Promise<A> => {
-  try {
-    return await open()
-  } catch (error) {
-    throw error instanceof TablesRefused ? error : new TablesRefused(describeFailure(error))
   }
 }

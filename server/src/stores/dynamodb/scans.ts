@@ -47,8 +47,7 @@ const readScan = async (database: Database, scan: Scan): Promise<ReadonlyArray<S
     if (items.push(item) >= scan.limit) break
   }
   if (scan.order === "end") return endHeads(database, scan, items)
-  const place = scan.order === "due" ? "due" : "id"
-  return items.map((item) => headOfTimer(item, place, scan.withDetails))
+  return items.map((item) => headOfTimer(scan, item))
 }
 
 const lanesOf = (database: Database, scan: Scan, has: "due" | "last_id"): ReadonlyArray<RangeLane> => {
@@ -180,9 +179,8 @@ const endHeads = async (
   const full = scan.withDetails === true ? await livesAt(database, items) : undefined
   return items.map((item) => {
     const atMs = timeOfText(String(item["sk"]).slice(prefixOf(String(item["namespace"])).length))
-    const at = { place: [atMs, Number(item["entry"])] as const, state: scan.state ?? "delivered", atMs }
     // A life that was removed meanwhile has no details, so no filter that needs them finds it.
-    return headOfLife(item, at, full === undefined ? undefined : (full.get(lifeIdOf(item)) ?? item))
+    return headOfLife(scan, item, scan.state ?? "delivered", atMs, full?.get(lifeIdOf(item)))
   })
 }
 
@@ -243,15 +241,8 @@ const scanFinished = async (database: Database, scan: Scan): Promise<ReadonlyArr
   return heads.slice(0, scan.limit)
 }
 
-const finishedHead = (life: DynamoItem, { withDetails }: Scan): ScannedHead => {
-  const atMs = Number(life["finished_at"])
-  const place = [String(life["timer_id"]), Number(life["revision"])] as const
-  return headOfLife(
-    life,
-    { place, state: String(life["state"]) as FinishedState, atMs },
-    withDetails ? life : undefined,
-  )
-}
+const finishedHead = (life: DynamoItem, scan: Scan): ScannedHead =>
+  headOfLife(scan, life, String(life["state"]) as FinishedState, Number(life["finished_at"]))
 
 const isAfterPlace = (
   { timerId, revision }: ScannedHead,
@@ -305,7 +296,7 @@ const pendingByWord = async (database: Database, scan: Scan, rows: ReadonlyArray
     const item = byId.get(String(id))
     const due = placeOfWord(sk)
     if (item === undefined || item["due"] !== due) return []
-    return [headOfTimer(item, [scan.word ?? "", timeOfText(due), afterTime(due)], scan.withDetails)]
+    return [headOfTimer(scan, item)]
   })
 }
 
@@ -321,10 +312,8 @@ const endedByWord = async (database: Database, scan: Scan, rows: ReadonlyArray<D
   })
   const lives = await livesAt(database, named)
   return named.flatMap((row) => {
-    const { fire_id, at } = row
     const life = lives.get(lifeIdOf(row))
-    if (life === undefined || life["state"] !== scan.state || life["finished_at"] !== at) return []
-    const where = { place: [scan.word ?? "", at, fire_id] as const, state: scan.state ?? "dead", atMs: at }
-    return [headOfLife(life, where, scan.withDetails ? life : undefined)]
+    if (life === undefined || life["state"] !== scan.state || life["finished_at"] !== row.at) return []
+    return [headOfLife(scan, life, scan.state ?? "dead", row.at)]
   })
 }

@@ -1,9 +1,10 @@
 // Scans along a namespace's indexes in memory, with the same orders, bounds and positions as in the SQL stores.
 import { compareDue } from "../../domain/DueOrder.ts"
-import { isReadable, type Timer } from "../../domain/Timer.ts"
-import type { RowDetails, Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
+import type { FinishedLife, Timer } from "../../domain/Timer.ts"
+import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
+import { headOfRow } from "../headOfRow.ts"
 import { compareUtf8 } from "../Utf8Order.ts"
-import { type Ended, type MemoryDatabase, type Pending, type WordEntry, wordKey } from "./MemoryDatabase.ts"
+import { type MemoryDatabase, type WordEntry, wordKey } from "./MemoryDatabase.ts"
 import type { SortedList } from "./SortedList.ts"
 
 export const scanIn = (database: MemoryDatabase, scan: Scan): ReadonlyArray<ScannedHead> => {
@@ -18,21 +19,19 @@ export const scanIn = (database: MemoryDatabase, scan: Scan): ReadonlyArray<Scan
 const headsOf = (database: MemoryDatabase, scan: Scan): Iterable<ScannedHead> => {
   if (typeof scan.namespace === "number") return shardHeads(database, scan, scan.namespace)
   const index = database.index(scan.namespace)
-  const [pendingHead, endedHead] = scan.withDetails
-    ? [pendingDetailed, endedDetailed]
-    : [pendingRow, endedRow]
+  const headAt = (row: Timer | FinishedLife, place: SortKey) => headOfRow(row, place, scan.withDetails)
   const state = scan.state ?? "delivered"
   switch (scan.order) {
     case "due":
-      return walk(index.pendingByDue, scan, ({ timer }) => pendingHead(timer, [timer.fireAt, timer.fireId]))
+      return walk(index.pendingByDue, scan, ({ timer }) => headAt(timer, [timer.fireAt, timer.fireId]))
     case "pendingId":
-      return walk(index.pendingById, scan, ({ timer }) => pendingHead(timer, [timer.timerId]))
+      return walk(index.pendingById, scan, ({ timer }) => headAt(timer, [timer.timerId]))
     case "end":
       return walk(index.ended[state].byTime, scan, ({ life, entry }) =>
-        endedHead(life, [life.finishedAt, entry]),
+        headAt(life, [life.finishedAt, entry]),
       )
     case "finishedId":
-      return walk(index.ended[state].byId, scan, ({ life }) => endedHead(life, [life.timerId, life.revision]))
+      return walk(index.ended[state].byId, scan, ({ life }) => headAt(life, [life.timerId, life.revision]))
     case "word":
       return wordHeads(database, scan, scan.namespace)
   }
@@ -40,9 +39,8 @@ const headsOf = (database: MemoryDatabase, scan: Scan): Iterable<ScannedHead> =>
 
 /** The pending timers of a shard, in all namespaces except reserved ones. */
 function* shardHeads(database: MemoryDatabase, scan: Scan, shard: number): Generator<ScannedHead> {
-  const pendingHead = scan.withDetails ? pendingDetailed : pendingRow
   for (const head of walk(database.dueOf(shard), scan, ({ timer }) =>
-    pendingHead(timer, [timer.fireAt, timer.fireId]),
+    headOfRow(timer, [timer.fireAt, timer.fireId], scan.withDetails),
   )) {
     if (!head.namespace.startsWith("_")) yield head
   }
@@ -52,9 +50,7 @@ function* shardHeads(database: MemoryDatabase, scan: Scan, shard: number): Gener
 function* wordHeads(database: MemoryDatabase, scan: Scan, namespace: string): Generator<ScannedHead> {
   const { state = "pending", word = "" } = scan
   const list = database.index(namespace).words.get(wordKey(state, word))
-  const [pendingHead, endedHead] = scan.withDetails
-    ? [pendingDetailed, endedDetailed]
-    : [pendingRow, endedRow]
+  const headAt = (row: Timer | FinishedLife, place: SortKey) => headOfRow(row, place, scan.withDetails)
   if (list === undefined) return
   const from =
     scan.exclusiveAfter ?? wordPlace(word, scan.isDescending ? scan.exclusiveUntilMs : scan.inclusiveFromMs)
@@ -72,7 +68,7 @@ function* wordHeads(database: MemoryDatabase, scan: Scan, namespace: string): Ge
     if (entry.atMs < inclusiveFromMs || entry.atMs >= exclusiveUntilMs) return
     const row = database.rowOf(entry)
     const place = [word, entry.atMs, entry.fireId] as const
-    if (row !== undefined) yield "life" in row ? endedHead(row.life, place) : pendingHead(row, place)
+    if (row !== undefined) yield headAt("life" in row ? row.life : row, place)
   }
 }
 
@@ -125,54 +121,6 @@ const isBeyond = ({ timerId, atMs }: ScannedHead, scan: Scan): boolean => {
 /** A descending scan by id begins at the bound itself, which is exclusive. */
 const isWithin = ({ timerId }: ScannedHead, { exclusiveUntilId }: Scan): boolean =>
   exclusiveUntilId === undefined || compareUtf8(timerId, exclusiveUntilId) < 0
-
-const pendingRow = (timer: Pending["timer"], place: SortKey): ScannedHead => ({
-  namespace: timer.namespace,
-  timerId: timer.timerId,
-  uuid: timer.uuid,
-  place,
-  state: "pending",
-  fireId: timer.fireId,
-  revision: timer.revision,
-  atMs: timer.fireAt,
-  correlationId: timer.correlationId,
-  ...(timer.tags === undefined ? {} : { tags: timer.tags }),
-})
-
-const endedRow = (life: Ended["life"], place: SortKey): ScannedHead => ({
-  namespace: life.namespace,
-  timerId: life.timerId,
-  uuid: life.uuid,
-  place,
-  state: life.state,
-  fireId: life.fireId,
-  revision: life.revision,
-  atMs: life.finishedAt,
-  correlationId: life.correlationId,
-  ...(life.tags === undefined ? {} : { tags: life.tags }),
-})
-
-const pendingDetailed = (timer: Pending["timer"], place: SortKey): ScannedHead => ({
-  ...pendingRow(timer, place),
-  details: detailsOf(timer),
-})
-
-const endedDetailed = (life: Ended["life"], place: SortKey): ScannedHead => ({
-  ...endedRow(life, place),
-  details: {
-    ...detailsOf(life),
-    ...(life.reason === undefined ? {} : { reason: life.reason }),
-    ...(life.latenessMs === undefined ? {} : { latenessMs: life.latenessMs }),
-  },
-})
-
-const detailsOf = ({ spec, attemptLog }: Pick<Timer, "spec" | "attemptLog">): RowDetails => {
-  const lastAttempt = attemptLog?.at(-1)
-  return {
-    ...(isReadable({ spec }) ? { target: spec.target } : {}),
-    ...(lastAttempt === undefined ? {} : { lastAttempt }),
-  }
-}
 
 /** Compares two places in one order. A shorter one comes before all that begin with it. */
 const comparePlaces = (a: SortKey, b: SortKey): number => {

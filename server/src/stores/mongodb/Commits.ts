@@ -6,7 +6,8 @@ import { randomUUID } from "node:crypto"
 import type { Commands, Document } from "@punctual/documents/mongodb/Commands"
 import type { Timer } from "../../domain/Timer.ts"
 import type { Commit, CommitAnswer, Inserted } from "../../ports/ShardStorage.ts"
-import { whyTimer, whyUnstorable } from "../whyUnstorable.ts"
+import { insertionsOf } from "../insertions.ts"
+import { whyUnstorable } from "../whyUnstorable.ts"
 import { applyIntent, updateOf } from "./Application.ts"
 import { type Intent, intendedChange, stampOf, stampOfForeign, tallyOf } from "./Intent.ts"
 import { mostRounds } from "./limits.ts"
@@ -98,14 +99,8 @@ export class Commits {
    * between, the owner finds the mark with its next renewal.
    */
   async insertNew(shard: number, timers: ReadonlyArray<Timer>): Promise<ReadonlyArray<Inserted>> {
-    const results = timers.map((timer, index): Inserted | undefined => {
-      const refused = whyTimer(timer)
-      if (refused !== undefined) return { refused }
-      // The second timer of a key misses because of the first.
-      return timers.findIndex(({ uuid }) => uuid === timer.uuid) < index ? "missed" : undefined
-    })
-    const rows = timers.map((timer) => foreignKey(shard, timer))
-    const fresh = rows.filter((_, index) => results[index] === undefined)
+    const { answers, asked } = insertionsOf(shard, timers)
+    const fresh = asked.flatMap(({ index }) => timers[index] ?? []).map((timer) => foreignKey(shard, timer))
     const used = await this.#commands.insert("keys", fresh)
     const stored = new Set(fresh.filter((_, place) => !used.has(place)).map(({ _id }) => _id))
     for (const place of used) {
@@ -116,7 +111,8 @@ export class Commits {
       if ((await this.#commands.update("keys", [{ q, u: updateOf(set, unset) }])) === 1) stored.add(_id)
     }
     if (stored.size > 0) await this.#countForeign(shard, [...stored], stored.size)
-    return timers.map(({ uuid }, index) => results[index] ?? (stored.has(uuid) ? "stored" : "missed"))
+    for (const { change, index } of asked) if (stored.has(change.key.uuid)) answers[index] = "stored"
+    return answers
   }
 
   /** Finishes inserts whose process died before it raised the counter of the shard. */

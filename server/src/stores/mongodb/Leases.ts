@@ -2,17 +2,16 @@
 // new epoch, so no commit of the old owner matches it any more. Then the claim applies what the old owner committed
 // last, and only then it is answered.
 import { randomUUID } from "node:crypto"
-import type { Commands, Document } from "@punctual/documents/mongodb/Commands"
+import type { Document } from "@punctual/documents/mongodb/Commands"
 import type { Announcement, Lease, Member, SeenBeat } from "../../ports/ShardLeases.ts"
-import { hasEnded, ownIdentity } from "../ProcessIdentity.ts"
-import type { Commits } from "./Commits.ts"
+import { processHere } from "../ProcessIdentity.ts"
+import type { MongodbConnection } from "./MongodbStore.ts"
 
-export const readOwners = async (commands: Commands): Promise<ReadonlyArray<Lease>> =>
+const readOwners = async ({ commands }: MongodbConnection): Promise<ReadonlyArray<Lease>> =>
   (await commands.find("leases", {}, { sort: { _id: 1 } })).map(leaseOf)
 
-export const claim = async (
-  commands: Commands,
-  commits: Commits,
+const claim = async (
+  { commands, commits }: MongodbConnection,
   { shard, epoch, counter }: Lease,
   node: string,
 ): Promise<Lease | undefined> => {
@@ -34,9 +33,8 @@ export const claim = async (
   return settled.epoch === lease.epoch ? lease : undefined
 }
 
-export const renew = async (
-  commands: Commands,
-  commits: Commits,
+const renew = async (
+  { commands, commits }: MongodbConnection,
   held: ReadonlyArray<{ readonly shard: number; readonly epoch: number }>,
 ): Promise<ReadonlyArray<{ readonly foreign: number } | undefined>> => {
   if (held.length === 0) return []
@@ -53,13 +51,13 @@ export const renew = async (
   })
 }
 
-export const release = async (commands: Commands, shard: number, epoch: number): Promise<void> => {
+const release = async ({ commands }: MongodbConnection, shard: number, epoch: number): Promise<void> => {
   await commands.update("leases", [{ q: { _id: shard, epoch }, u: { $unset: { node: "" } } }])
 }
 
 /** False if the name belongs to another process. Then the insert finds the name in use. */
-export const announce = async (
-  commands: Commands,
+const announce = async (
+  { commands }: MongodbConnection,
   { node, address, isLeaving }: Announcement,
 ): Promise<boolean> => {
   const u = { $set: { address, is_leaving: isLeaving }, $inc: { beat: 1 } }
@@ -68,17 +66,12 @@ export const announce = async (
   )
 }
 
-/** Frees the shards of nodes that ran on this machine and have ended. Returns their names. */
-export const buryTheDead = async (commands: Commands): Promise<ReadonlyArray<string>> => {
-  const dead = (await commands.find("members", {})).filter(({ process }) => hasEnded(process))
-  for (const { _id, process } of dead) {
-    if ((await commands.remove("members", { _id, process })) === 0) continue
-    await commands.update("leases", [{ q: { node: _id }, u: { $unset: { node: "" } }, multi: true }])
-  }
-  return dead.map(({ _id }) => _id as unknown as string)
+const bury = async ({ commands }: MongodbConnection, { node, process }: Member): Promise<void> => {
+  if ((await commands.remove("members", { _id: node, process })) === 0) return
+  await commands.update("leases", [{ q: { node }, u: { $unset: { node: "" } }, multi: true }])
 }
 
-export const readMembers = async (commands: Commands): Promise<ReadonlyArray<Member>> =>
+const readMembers = async ({ commands }: MongodbConnection): Promise<ReadonlyArray<Member>> =>
   (await commands.find("members", {}, { sort: { _id: 1 } })).map((member) => ({
     node: member["_id"],
     address: member["address"],
@@ -87,18 +80,16 @@ export const readMembers = async (commands: Commands): Promise<ReadonlyArray<Mem
     isLeaving: member["is_leaving"],
   }))
 
-export const retire = async (commands: Commands, node: string): Promise<void> => {
+const retire = async ({ commands }: MongodbConnection, node: string): Promise<void> => {
   await commands.remove("members", { _id: node, process: processHere() })
 }
 
-export const retireSilent = async (commands: Commands, { node, process, beat }: SeenBeat): Promise<void> => {
+const retireSilent = async (
+  { commands }: MongodbConnection,
+  { node, process, beat }: SeenBeat,
+): Promise<void> => {
   await commands.remove("members", { _id: node, process, beat })
 }
-
-const processHere = (): string => ownIdentity() ?? unknownIdentity
-
-/** Used if the identity of this process cannot be read. No other node concludes from it that the process has ended. */
-const unknownIdentity = `unknown|${randomUUID()}`
 
 const leaseOf = ({ _id, epoch, counter, foreign, node }: Document): Lease => ({
   shard: _id,
@@ -107,3 +98,15 @@ const leaseOf = ({ _id, epoch, counter, foreign, node }: Document): Lease => ({
   foreign,
   ...(node === undefined ? {} : { node }),
 })
+
+export const mongodbLeases = {
+  owners: readOwners,
+  claim,
+  renew,
+  release,
+  announce,
+  members: readMembers,
+  retire,
+  retireSilent,
+  bury,
+} as const

@@ -6,8 +6,7 @@ import type { TimerHead } from "../../domain/Timer.ts"
 import { duePageBytes } from "../../ports/duePageBytes.ts"
 import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
 import type { DuePage, DueQuery } from "../../ports/TimerStore.ts"
-import { tagsOfHead } from "../addedValues.ts"
-import { rowDetails } from "../rowDetails.ts"
+import { headOfColumns, type ScannedRow } from "../headOfColumns.ts"
 import { timerKeyIn, timerOf } from "./rows.ts"
 
 /** A part of a page, in the order of an index. */
@@ -53,7 +52,12 @@ export const readScan = async (
   const pages: Array<ReadonlyArray<ScannedHead>> = []
   for (let from = 0; from < scans.length; from += scansAtOnce) {
     const some = scans.slice(from, from + scansAtOnce).map(async (scan) => {
-      const rows = await readRows(commands, scan, scan.withDetails ? detailedFields : headFields)
+      const rows = await readAll(
+        commands,
+        queriesOf(scan),
+        scan.limit,
+        scan.withDetails ? detailedFields : headFields,
+      )
       return rows.map((row) => headOf(scan, row))
     })
     pages.push(...(await Promise.all(some)))
@@ -62,10 +66,6 @@ export const readScan = async (
 }
 
 const scansAtOnce = 8
-
-/** The rows of one scan, with all their fields unless a projection names them. */
-export const readRows = (commands: Commands, scan: Scan, projection?: Document): Promise<Array<Document>> =>
-  readAll(commands, queriesOf(scan), scan.limit, projection)
 
 export const readCount = async (
   commands: Commands,
@@ -84,9 +84,8 @@ export const readNames = async (
   commands: Commands,
   exclusiveAfter: string,
   limit: number,
-  withReserved = false,
 ): Promise<ReadonlyArray<string>> => {
-  const isWanted = (name: string) => withReserved || !name.startsWith("_")
+  const isWanted = (name: string) => !name.startsWith("_")
   const names: Array<string> = []
   let after = exclusiveAfter
   while (names.length < limit) {
@@ -218,35 +217,14 @@ const headFields = fieldsOf(
 )
 const detailedFields = { ...headFields, ...fieldsOf("spec", "last_attempt", "reason", "lateness_ms") }
 
-const headOf = ({ order, word = "", withDetails }: Scan, row: Document): ScannedHead => {
-  const state: ScannedHead["state"] = row["state"] ?? "pending"
-  const atMs: number = row[state === "pending" ? "fire_at" : "finished_at"]
-  const {
-    timer_id,
-    fire_id,
-    revision,
-    entry,
-    spec,
-    last_attempt = null,
-    reason = null,
-    lateness_ms = null,
-  } = row
-  const places: { readonly [order in Scan["order"]]: SortKey } = {
-    due: [atMs, fire_id],
-    pendingId: [timer_id],
-    end: [atMs, entry],
-    finishedId: [timer_id, revision],
-    word: [word, atMs, fire_id],
-  }
-  return {
-    ...timerKeyIn(row),
-    place: places[order],
+const headOf = (scan: Scan, row: Document): ScannedHead => {
+  const state = row["state"] ?? "pending"
+  const at_ms = row[state === "pending" ? "fire_at" : "finished_at"]
+  // The fields have the names of columns.
+  return headOfColumns(scan, {
+    ...row,
+    uuid: row["uuid"] ?? row["_id"],
     state,
-    fireId: fire_id,
-    revision,
-    atMs,
-    correlationId: row["correlation_id"],
-    ...tagsOfHead(row["tags"] ?? null),
-    ...(withDetails ? { details: rowDetails(spec, last_attempt, reason, lateness_ms) } : {}),
-  }
+    at_ms,
+  } as unknown as ScannedRow)
 }

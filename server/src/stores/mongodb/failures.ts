@@ -1,14 +1,12 @@
 // What errors of MongoDB mean to the store, and what a person can do about them.
 import { CommandTimedOut } from "@punctual/documents/mongodb/Commands"
+import { DatabaseFailure } from "@punctual/sql/DatabaseFailure"
 import {
   MongoNetworkError,
   MongoServerError,
   MongoServerSelectionError,
 } from "../../../../drivers/mongodb/mongodb.ts"
 import { ShardMissing } from "./Commits.ts"
-
-/** Why the store could not be opened, in a sentence that names the place and says what to do. */
-export class MongodbFailure extends Error {}
 
 /** The primary steps down, stops, or is not elected yet. */
 const transientCodes = new Set<unknown>([6, 7, 89, 91, 189, 262, 10107, 11600, 11602, 13435, 13436])
@@ -34,11 +32,8 @@ export const mongodbErrorText = (error: unknown): string => {
 
 const url = "TIMER_STORE_URL"
 
-export const explainedMongodb = (error: unknown, shown: string): MongodbFailure => {
-  if (error instanceof MongodbFailure) return error
-  const what = mongodbErrorText(error)
-  return new MongodbFailure(`${shown} cannot be ${causeOf(error, what)}`)
-}
+export const explainedMongodb = (error: unknown, shown: string): DatabaseFailure =>
+  new DatabaseFailure("failed", `${shown} cannot be ${causeOf(error, mongodbErrorText(error))}`)
 
 const causeOf = (error: unknown, what: string): string => {
   const code = error instanceof MongoServerError ? error.code : undefined

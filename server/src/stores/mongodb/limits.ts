@@ -16,10 +16,6 @@ export const leaseConnections = 2
 /** The limit for a command of an archive or of an examination, which may read a whole collection. */
 export const longCommandTimeoutMs = 300_000
 
-/** A read that failed because of its connection is repeated. A write never is: its caller repeats it. */
-export const readRetries = 2
-export const readRetryDelayMs = 100
-
 /**
  * Documents of ended keys and removed lives stay at least this long, as traces. Without its trace, a key could be
  * created again by an owner that was stopped in the middle of an application.

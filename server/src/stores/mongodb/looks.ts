@@ -102,13 +102,12 @@ const knownOf = (
   const lifeWith = (fireId: string, minRevision = Number.NEGATIVE_INFINITY) => {
     const life = found.get(lifeIdOf(key["_id"], fireId))
     return life?.["state"] !== undefined && life["revision"] >= minRevision
-      ? lifeOf(withPayload ? life : { ...life, payload: undefined })
+      ? lifeOf(life, withPayload)
       : undefined
   }
   const named = lives.flatMap(({ fireId, minRevision }) => lifeWith(fireId, minRevision) ?? [])
   return {
-    pending:
-      key["pending"] === true ? timerOf(withPayload ? key : { ...key, payload: undefined }) : undefined,
+    pending: key["pending"] === true ? timerOf(key, withPayload) : undefined,
     last: key["last"] === undefined ? undefined : lifeWith(key["last"].f),
     ...(lives.length === 0 ? {} : { lives: named }),
   }

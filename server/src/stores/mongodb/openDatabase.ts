@@ -4,8 +4,9 @@
 import { randomUUID } from "node:crypto"
 import { Commands, type CommandsOptions, type Document } from "@punctual/documents/mongodb/Commands"
 import { documentIndexes } from "@punctual/documents/mongodb/mongodbDocuments"
+import { DatabaseFailure } from "@punctual/sql/DatabaseFailure"
 import { emptyTally } from "../../domain/Decision.ts"
-import { explainedMongodb, MongodbFailure } from "./failures.ts"
+import { checkNotNewer, checkShards, type StoredSchema } from "../openingStores.ts"
 import { longCommandTimeoutMs, tracesKeptSeconds } from "./limits.ts"
 import type { MongodbAddress } from "./mongodbUrl.ts"
 
@@ -41,46 +42,27 @@ export const commandsTo = (
   options: Pick<CommandsOptions, "connections" | "timeoutMs">,
 ): Commands => new Commands({ url, database, ...options })
 
-/** Commands that may take long, for as long as `use` runs. Failures are explained. */
-export const withCommands = async <A>(
+/** Creates the store if there is none, and returns what an operator should know although the store works. */
+export const openDatabase = async (
   address: MongodbAddress,
-  use: (commands: Commands) => Promise<A>,
-): Promise<A> => {
+  shards: number,
+): Promise<ReadonlyArray<string>> => {
   const commands = commandsTo(address, { connections: 2, timeoutMs: longCommandTimeoutMs })
   try {
-    return await use(commands)
-  } catch (error) {
-    throw explainedMongodb(error, address.shown)
+    const warnings = await checkServer(commands, address.shown)
+    await underLock(commands, address.shown, () => create(commands, address.shown, shards))
+    return warnings
   } finally {
     await commands.close()
   }
 }
 
-/** Creates the store if there is none, and returns what an operator should know although the store works. */
-export const openDatabase = (address: MongodbAddress, shards: number): Promise<ReadonlyArray<string>> =>
-  withCommands(address, async (commands) => {
-    const warnings = await checkServer(commands, address.shown)
-    await underLock(commands, address.shown, () => create(commands, address.shown, shards))
-    return warnings
-  })
-
-/** The stored version and number of shards. The version is 0 if there is no store. */
-export const storedSchema = async (commands: Commands, shown: string) => {
+/** The version is 0 if there is no store. */
+export const storedSchema = async (commands: Commands, shown: string): Promise<StoredSchema> => {
   const schema = await commands.findOne("meta", { _id: "schema" })
-  const [version, shards] = [Number(schema?.["version"] ?? 0), Number(schema?.["shards"] ?? 0)]
-  if (version > programVersion) {
-    throw new MongodbFailure(
-      `${shown} has schema version ${version}, and this program reads ${programVersion}: use the newer program.`,
-    )
-  }
-  return { version, shards }
-}
-
-export const existingShards = async (commands: Commands, shown: string): Promise<number> => {
-  const { version, shards } = await storedSchema(commands, shown)
-  if (version === 0)
-    throw new MongodbFailure(`There is no store in ${shown}: name the database that has one.`)
-  return shards
+  const version = Number(schema?.["version"] ?? 0)
+  checkNotNewer(shown, version, programVersion)
+  return { version, shards: Number(schema?.["shards"] ?? 0) }
 }
 
 const create = async (commands: Commands, shown: string, shards: number): Promise<void> => {
@@ -88,15 +70,14 @@ const create = async (commands: Commands, shown: string, shards: number): Promis
   const isNew = (await commands.findOne("meta", { _id: "schema" })) === undefined
   const others = cursor.firstBatch.filter(({ name }: Document) => name !== "meta")
   if (isNew && others.length > 0) {
-    throw new MongodbFailure(`${shown} has collections of another program: name a database of its own.`)
+    throw new DatabaseFailure(
+      "otherProgram",
+      `${shown} has collections of another program: name a database of its own.`,
+    )
   }
   await commands.insert("meta", [{ _id: "schema", version: 0, shards }])
   const stored = await storedSchema(commands, shown)
-  if (stored.shards !== shards) {
-    throw new MongodbFailure(
-      `${shown} has ${stored.shards} shards, but TIMER_SHARDS is ${shards}: the number is fixed when the store is created; set TIMER_SHARDS to ${stored.shards}, or name another database.`,
-    )
-  }
+  checkShards(shown, stored.shards, shards)
   for (const [collection, wanted] of Object.entries(indexes)) {
     await commands.run({ createIndexes: collection, indexes: wanted, writeConcern: { w: "majority" } })
   }
@@ -125,7 +106,7 @@ const underLock = async (commands: Commands, shown: string, work: () => Promise<
     const set = { holder, until: now + lockMs }
     if ((await commands.update("meta", [{ q, u: { $set: set }, upsert: true }])) === 1) break
     if (waitedMs > 2 * lockMs)
-      throw new MongodbFailure(`${shown} is being migrated by another node: try again.`)
+      throw new DatabaseFailure("failed", `${shown} is being migrated by another node: try again.`)
     await new Promise((resolve) => setTimeout(resolve, askEveryMs))
   }
   try {
@@ -142,7 +123,7 @@ const checkServer = async (commands: Commands, shown: string): Promise<ReadonlyA
   const [hello, build] = [await commands.run({ hello: 1 }), await commands.run({ buildInfo: 1 })]
   const status = await commands.run({ serverStatus: 1 }).catch(() => undefined)
   const unfit = whyUnfitMongodb({ hello, build, status })
-  if (unfit !== undefined) throw new MongodbFailure(`${shown} ${unfit}`)
+  if (unfit !== undefined) throw new DatabaseFailure("refused", `${shown} ${unfit}`)
   return hello["setName"] !== undefined || hello["msg"] === "isdbgrid" || build["ferretdb"] !== undefined
     ? []
     : [

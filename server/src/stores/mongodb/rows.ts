@@ -4,25 +4,30 @@
 // together with their timer or life.
 
 import type { Document } from "@punctual/documents/mongodb/Commands"
-import type { FinishedLife, Mutable, Timer, TimerKey } from "../../domain/Timer.ts"
-import { finishedFields, pendingFields, type TermsByName, type TimerField } from "../../domain/timerFields.ts"
+import type { FinishedLife, Timer, TimerKey } from "../../domain/Timer.ts"
+import { finishedFields, pendingFields } from "../../domain/timerFields.ts"
 import { type WordRow, wordRowsOfLife, wordRowsOfTimer } from "../../domain/words.ts"
-import { addLog, textOfLog } from "../AttemptLogText.ts"
-import { addedColumns, addStoredOf } from "../addedValues.ts"
-import { specOfText, textOfSpec } from "../SpecText.ts"
+import {
+  columnsOf,
+  type LifeColumns,
+  lifeOfColumns,
+  type TimerColumns,
+  timerOfColumns,
+} from "../columnRows.ts"
+import { textOfSpec } from "../SpecText.ts"
 
 export const lifeIdOf = (uuid: string, fireId: string): string => `${uuid}:${fireId}`
 
 /** The pending timer, without its key and its payload. */
 export const timerDocument = (timer: Timer): Document => ({
-  ...valuesOf(pendingFields, timer),
+  ...columnsOf(pendingFields, timer),
   spec: textOfSpec(timer.spec),
   ...wordsIn(wordRowsOfTimer(timer)),
 })
 
 /** The life, without its key, its stamp and its entry number. Only dead letters keep their payload. */
 export const lifeDocument = (life: FinishedLife): Document => ({
-  ...valuesOf(finishedFields, life),
+  ...columnsOf(finishedFields, life),
   spec: textOfSpec(life.spec),
   ...wordsIn(wordRowsOfLife(life)),
   ...(life.state === "dead" ? {} : { prunable: true }),
@@ -47,47 +52,13 @@ export const timerKeyIn = (row: Document): TimerKey => ({
   uuid: row["uuid"] ?? row["_id"],
 })
 
-// The casts below are needed because the table of fields, not the compiler, knows that all fields are set.
-export const timerOf = (row: Document): Timer => {
-  const timer = { ...timerKeyIn(row), spec: specOfText(row["spec"]) } as Mutable<Timer>
-  addValues(timer as unknown as TermsByName, pendingFields, row)
-  return withTexts(timer, row)
-}
+/** Without its payload, unless that is asked for. */
+export const timerOf = (row: Document, withPayload = true): Timer =>
+  // The database validates nothing, but only this program writes these documents.
+  timerOfColumns(timerKeyIn(row), row as unknown as TimerColumns, withPayload ? row["payload"] : undefined)
 
-export const lifeOf = (row: Document): FinishedLife => {
-  const life = { ...timerKeyIn(row), spec: specOfText(row["spec"]) } as Mutable<FinishedLife>
-  addValues(life as unknown as TermsByName, finishedFields, row)
-  return withTexts(life, row)
-}
-
-const valuesOf = (fields: ReadonlyArray<TimerField>, row: Timer | FinishedLife): Document => {
-  const values: Document = {}
-  for (const { name, column, kind } of fields) {
-    const value = (row as unknown as TermsByName)[name]
-    if (value === undefined) continue
-    if (kind === "texts") values[column] = JSON.stringify(value)
-    else values[column] = kind === "log" ? textOfLog(value as NonNullable<Timer["attemptLog"]>) : value
-  }
-  return values
-}
-
-/** Logs and added fields are texts that may be damaged: see `withTexts`. */
-const addValues = (row: TermsByName, fields: ReadonlyArray<TimerField>, from: Document): void => {
-  for (const { name, column, kind } of fields) {
-    const value = from[column]
-    if (value !== undefined && kind !== "log" && !addedColumns.includes(column)) row[name] = value
-  }
-}
-
-const withTexts = <A extends Mutable<Timer> | Mutable<FinishedLife>>(row: A, from: Document): A => {
-  if (from["last_attempt"] !== undefined) addLog(row, from["last_attempt"])
-  addStoredOf(row, from)
-  const payload: Uint8Array | undefined = from["payload"]
-  // The driver returns Buffers; payloads in the domain are plain byte arrays.
-  if (payload !== undefined)
-    row.payload = new Uint8Array(payload.buffer, payload.byteOffset, payload.byteLength)
-  return row
-}
+export const lifeOf = (row: Document, withPayload = true): FinishedLife =>
+  lifeOfColumns(timerKeyIn(row), row as unknown as LifeColumns, withPayload ? row["payload"] : undefined)
 
 const wordsIn = (rows: ReadonlyArray<WordRow>): Document =>
   rows.length === 0 ? {} : { words: rows.map(({ word }) => word) }

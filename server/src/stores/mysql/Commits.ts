@@ -10,9 +10,9 @@
 // round trips: the first locks the fences and reads, the second writes what met its expectations.
 import type { Timer } from "../../domain/Timer.ts"
 import type { Commit, CommitAnswer, Inserted, KeyChange } from "../../ports/ShardStorage.ts"
+import { insertionsOf } from "../insertions.ts"
 import type { KeyCheck } from "../KeyCheck.ts"
-import { wordsOfNew } from "../keyChangeOf.ts"
-import { whyTimer, whyUnstorable } from "../whyUnstorable.ts"
+import { whyUnstorable } from "../whyUnstorable.ts"
 import { type FoundRows, foundStatements, isMet } from "./expectations.ts"
 import { isUndone, isUnmet } from "./failures.ts"
 import type { Session } from "./MysqlSessions.ts"
@@ -142,36 +142,17 @@ export const insertNew = async (
   shard: number,
   timers: ReadonlyArray<Timer>,
 ): Promise<ReadonlyArray<Inserted>> => {
-  const keys = new Set<string>()
-  const asked: Array<Asked> = []
-  const inserted = timers.map((timer, index): Inserted | undefined => {
-    const refused = whyTimer(timer)
-    if (refused !== undefined) return { refused }
-    // The second timer of a key misses because of the first.
-    if (keys.has(timer.uuid)) return "missed"
-    keys.add(timer.uuid)
-    const change: KeyChange = {
-      key: timer,
-      expects: { pending: null, last: null },
-      pending: timer,
-      payload: "write",
-      tally: { created: 1 },
-      ...wordsOfNew(timer),
-    }
-    asked.push({ shard, change, index })
-    return undefined
-  })
-  const stored =
-    asked.length === 0 ? new Set<number>() : await retried(() => insertAll(session, shard, asked))
-  return timers.map((_, index) => inserted[index] ?? (stored.has(index) ? "stored" : "missed"))
+  const { answers, asked } = insertionsOf(shard, timers)
+  const stored = asked.length === 0 ? [] : await retried(() => insertAll(session, shard, asked))
+  for (const { index } of stored) answers[index] = "stored"
+  return answers
 }
 
-/** The indexes of the stored timers. */
 const insertAll = async (
   session: Session,
   shard: number,
   asked: ReadonlyArray<Asked>,
-): Promise<ReadonlySet<number>> => {
+): Promise<ReadonlyArray<Asked>> => {
   const [, ...found] = await session.begin<FenceRow & FoundRows>([
     lockFences([shard]),
     ...foundStatements(asked),
@@ -184,7 +165,7 @@ const insertAll = async (
       `UPDATE shards SET created = created + ${done.length}, foreign_writes = foreign_writes + 1 WHERE shard = ${shard}`,
       ...writeStatements(done),
     ])
-  return new Set(done.map(({ index }) => index))
+  return done
 }
 
 /** A life has at most 10 tags and a correlation id. */

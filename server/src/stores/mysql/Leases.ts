@@ -1,26 +1,18 @@
 // Shard leases and members as rows. Only a claim locks the fence.
 import { literal, literals } from "@punctual/documents/mysql/mysqlText"
 import type { Announcement, Lease, Member, SeenBeat } from "../../ports/ShardLeases.ts"
-import { hasEnded, processHere } from "../ProcessIdentity.ts"
+import { type LeaseRow, leaseOf, renewedOf } from "../leaseRows.ts"
+import { processHere } from "../ProcessIdentity.ts"
 import { isUnmet } from "./failures.ts"
 import type { Session } from "./MysqlSessions.ts"
 import { orOfAll, textColumn } from "./rows.ts"
-
-interface LeaseRow {
-  readonly shard: number
-  readonly epoch: number
-  readonly counter: number
-  readonly foreign_writes: number
-  readonly node: string | null
-}
 
 const leaseSql = (condition: string): string =>
   `SELECT l.shard, l.epoch + 0e0 AS epoch, l.counter + 0e0 AS counter, l.node, s.foreign_writes + 0e0 AS foreign_writes
     FROM leases AS l JOIN shards AS s ON s.shard = l.shard WHERE ${condition} ORDER BY l.shard`
 
 const owners = async (session: Session): Promise<ReadonlyArray<Lease>> => {
-  const [rows = []] = await session.run<LeaseRow>([leaseSql("TRUE")])
-  return rows.map(leaseOf)
+  return (await session.rows<LeaseRow>(leaseSql("TRUE"))).map(leaseOf)
 }
 
 /**
@@ -30,8 +22,7 @@ const owners = async (session: Session): Promise<ReadonlyArray<Lease>> => {
 const claim = async (session: Session, expected: Lease, node: string): Promise<Lease | undefined> => {
   const { shard, epoch, counter } = expected
   const same = `l.shard = ${shard} AND l.epoch = ${epoch} AND l.counter = ${counter}`
-  const [before = []] = await session.run([leaseSql(same)])
-  if (before.length === 0) return undefined
+  if ((await session.rows(leaseSql(same))).length === 0) return undefined
   try {
     const results = await session.transaction<LeaseRow>([
       `SELECT shard FROM shards WHERE shard = ${shard} FOR UPDATE`,
@@ -60,11 +51,7 @@ const renew = async (
     `UPDATE leases AS l FORCE INDEX (PRIMARY) SET l.counter = l.counter + 1 WHERE ${condition}`,
     leaseSql(condition),
   ])
-  const foreign = new Map(rows.map((row) => [row.shard, row.foreign_writes]))
-  return held.map(({ shard }) => {
-    const count = foreign.get(shard)
-    return count === undefined ? undefined : { foreign: count }
-  })
+  return renewedOf(held, rows)
 }
 
 const release = async (session: Session, shard: number, epoch: number): Promise<void> => {
@@ -90,10 +77,10 @@ const announce = async (session: Session, member: Announcement): Promise<boolean
 type MemberRow = Omit<Member, "isLeaving"> & { readonly is_leaving: number }
 
 const members = async (session: Session): Promise<ReadonlyArray<Member>> => {
-  const [rows = []] = await session.run<MemberRow>([
+  const rows = await session.rows<MemberRow>(
     `SELECT ${textColumn("m", "node")}, m.address, m.beat + 0e0 AS beat, m.is_leaving, m.process FROM members AS m
       ORDER BY m.node`,
-  ])
+  )
   return rows.map(({ is_leaving, ...row }) => ({ ...row, isLeaving: is_leaving === 1 }))
 }
 
@@ -109,17 +96,12 @@ const retireSilent = async (session: Session, { node, process, beat }: SeenBeat)
   await session.run([`DELETE FROM members WHERE ${isEntry(node, process)} AND beat = ${beat}`])
 }
 
-/** Removes nodes and frees their shards, unless another process has taken the name meanwhile. */
-const buryTheDead = async (session: Session): Promise<ReadonlyArray<string>> => {
-  const dead = (await members(session)).filter(({ process }) => hasEnded(process))
-  for (const { node, process } of dead) {
-    await session.transaction([
-      `UPDATE leases SET node = NULL WHERE node = ${literal(node)}
-        AND EXISTS (SELECT 1 FROM members WHERE members.${isEntry(node, process)} FOR UPDATE)`,
-      `DELETE FROM members WHERE ${isEntry(node, process)}`,
-    ])
-  }
-  return dead.map(({ node }) => node)
+const bury = async (session: Session, { node, process }: Member): Promise<void> => {
+  await session.transaction([
+    `UPDATE leases SET node = NULL WHERE node = ${literal(node)}
+      AND EXISTS (SELECT 1 FROM members WHERE members.${isEntry(node, process)} FOR UPDATE)`,
+    `DELETE FROM members WHERE ${isEntry(node, process)}`,
+  ])
 }
 
 export const mysqlLeases = {
@@ -131,13 +113,5 @@ export const mysqlLeases = {
   members,
   retire,
   retireSilent,
-  buryTheDead,
+  bury,
 } as const
-
-const leaseOf = (row: LeaseRow): Lease => ({
-  shard: row.shard,
-  epoch: row.epoch,
-  counter: row.counter,
-  foreign: row.foreign_writes,
-  ...(row.node === null ? {} : { node: row.node }),
-})

@@ -89,6 +89,11 @@ export class Session implements MysqlSession {
     return results
   }
 
+  async rows<Row>(statement: string): Promise<ReadonlyArray<Row>> {
+    const [rows = []] = await this.run<Row>([statement])
+    return rows
+  }
+
   async transaction<Row>(statements: ReadonlyArray<string>): Results<Row> {
     const { before, after } = bounds[this.#target.flavour]
     const results = await this.#orRollBack<Row>([...before, ...statements, "COMMIT", ...after])

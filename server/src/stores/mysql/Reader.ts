@@ -1,13 +1,13 @@
 // The reads of the port. They wait for no lock.
 import { literal, literals } from "@punctual/documents/mysql/mysqlText"
 import type { Buckets } from "../../domain/bucketOf.ts"
-import { emptyTally, type Tally } from "../../domain/Decision.ts"
+import { emptyTally, type Tally, tallyNames } from "../../domain/Decision.ts"
 import type { TimerHead } from "../../domain/Timer.ts"
 import { duePageBytes } from "../../ports/duePageBytes.ts"
 import type { Scan, ScannedHead } from "../../ports/ShardStorage.ts"
 import type { DuePage, DueQuery } from "../../ports/TimerStore.ts"
-import { headOfSqlRow, type ScannedRow } from "../headOfSqlRow.ts"
-import { type HeadRow, headOf, keyOfSqlRow, timerOfSqlRow } from "../sqlRows.ts"
+import { type HeadRow, headOf, keyOfColumns, timerOfColumns } from "../columnRows.ts"
+import { headOfColumns, type ScannedRow } from "../headOfColumns.ts"
 import type { Session } from "./MysqlSessions.ts"
 import {
   fireIdColumn,
@@ -49,35 +49,31 @@ const dueSql = (query: DueQuery): string =>
     ) AS p STRAIGHT_JOIN timers AS t ON t.shard = p.shard AND t.fire_at = p.fire_at AND t.fire_id = p.fire_id
     ${withBodies} WHERE p.so_far - p.bytes < ${duePageBytes} ORDER BY p.fire_at, p.fire_id`
 
-export const readDue = async (session: Session, query: DueQuery): Promise<DuePage> => {
-  const [rows = []] = await session.run<PendingRow & { readonly reaches_limit: number }>([dueSql(query)])
-  const timers = rows.map(withFireId).map((row) => timerOfSqlRow(keyOfSqlRow(row), row, row.payload))
+const readDue = async (session: Session, query: DueQuery): Promise<DuePage> => {
+  const rows = await session.rows<PendingRow & { readonly reaches_limit: number }>(dueSql(query))
+  const timers = rows.map(withFireId).map((row) => timerOfColumns(keyOfColumns(row), row, row.payload))
   return { timers, isLast: rows.length < query.limit && rows.at(-1)?.reaches_limit !== 1 }
 }
 
-export const readHeads = async (session: Session, query: DueQuery): Promise<ReadonlyArray<TimerHead>> => {
+const readHeads = async (session: Session, query: DueQuery): Promise<ReadonlyArray<TimerHead>> => {
   const columns = `${keyColumns("t")}, ${fireIdColumn("t")}, ${numberColumn("t", "fire_at")}`
-  const [rows = []] = await session.run<HeadRow>([`SELECT ${columns} ${dueRows(query, "")}`])
+  const rows = await session.rows<HeadRow>(`SELECT ${columns} ${dueRows(query, "")}`)
   return rows.map(withFireId).map(headOf)
 }
 
-export const readScan = async (
+const readScan = async (
   session: Session,
   scans: ReadonlyArray<Scan>,
 ): Promise<ReadonlyArray<ReadonlyArray<ScannedHead>>> => {
   if (scans.length === 0) return []
   const results = await session.run<ScannedRow>(scans.map(scanSql))
-  return scans.map((scan, index) => (results[index] ?? []).map((row) => headOfSqlRow(scan, withFireId(row))))
+  return scans.map((scan, index) => (results[index] ?? []).map((row) => headOfColumns(scan, withFireId(row))))
 }
 
 /** No scan counts more rows than all together may. */
 const upTo = (limit: number) => (scan: Scan) => ({ ...scan, limit: Math.min(scan.limit, limit) })
 
-export const readCount = async (
-  session: Session,
-  scans: ReadonlyArray<Scan>,
-  limit: number,
-): Promise<number> => {
+const readCount = async (session: Session, scans: ReadonlyArray<Scan>, limit: number): Promise<number> => {
   if (scans.length === 0) return 0
   const results = await session.run<{ readonly count: number }>(scans.map(upTo(limit)).map(countSql))
   return Math.min(
@@ -86,7 +82,7 @@ export const readCount = async (
   )
 }
 
-export const readCountByTime = async (
+const readCountByTime = async (
   session: Session,
   scans: ReadonlyArray<Scan>,
   buckets: Buckets,
@@ -95,9 +91,9 @@ export const readCountByTime = async (
   const counts = new Array<number>(buckets.buckets).fill(0)
   let rows = 0
   for (const scan of scans.map(upTo(limit + 1))) {
-    const [found = []] = await session.run<{ readonly bucket: number; readonly count: number }>([
+    const found = await session.rows<{ readonly bucket: number; readonly count: number }>(
       bucketsSql(scan, buckets),
-    ])
+    )
     for (const { bucket, count } of found) {
       counts[bucket] = (counts[bucket] ?? 0) + count
       rows += count
@@ -124,7 +120,7 @@ const nextStatements: ReadonlyArray<string> = [
 const namesTogether = 10
 
 /** Steps from name to name, with one lookup in each index, and never scans the rows of a namespace. */
-export const readNames = async (
+const readNames = async (
   session: Session,
   exclusiveAfter: string,
   limit: number,
@@ -145,15 +141,26 @@ export const readNames = async (
   return names.slice(0, limit)
 }
 
-export const readTally = async (session: Session): Promise<Tally> => {
-  const sums = Object.keys(emptyTally).map((name) => `SUM(${name}) + 0e0 AS ${name}`)
-  const [rows = []] = await session.run<Tally>([`SELECT ${sums.join(", ")} FROM shards`])
-  return { ...emptyTally, ...rows[0] }
+const readTally = async (session: Session): Promise<Tally> => {
+  const sums = tallyNames.map((name) => `SUM(${name}) + 0e0 AS ${name}`)
+  const [tally] = await session.rows<Tally>(`SELECT ${sums.join(", ")} FROM shards`)
+  return { ...emptyTally, ...tally }
 }
 
-export const readClock = async (session: Session): Promise<number> => {
-  const [rows = []] = await session.run<{ readonly now_ms: number }>([
+const readClock = async (session: Session): Promise<number> => {
+  const [row] = await session.rows<{ readonly now_ms: number }>(
     "SELECT UNIX_TIMESTAMP(NOW(6)) * 1e3 AS now_ms",
-  ])
-  return rows[0]?.now_ms ?? Number.NaN
+  )
+  return row?.now_ms ?? Number.NaN
 }
+
+export const mysqlReads = {
+  due: readDue,
+  dueHeads: readHeads,
+  scan: readScan,
+  count: readCount,
+  countByTime: readCountByTime,
+  namespaces: readNames,
+  tally: readTally,
+  clockMs: readClock,
+} as const

@@ -2,7 +2,7 @@
 // cannot be opened. Every error is one sentence that names the place and says what to do.
 import { DatabaseFailure, type DatabaseFailureReason } from "@punctual/sql/DatabaseFailure"
 import { whyTlsFailed } from "@punctual/sql/databaseTls"
-import { whyUnresolved } from "@punctual/sql/explained"
+import { explainedCause } from "@punctual/sql/explained"
 import { describeMysqlError, isTransient, mysqlCodeOf, numberOf } from "./failures.ts"
 import type { Session } from "./MysqlSessions.ts"
 import { type Flavour, type MysqlTarget, titles } from "./mysqlUrl.ts"
@@ -93,26 +93,18 @@ const inUrl = "the store's URL (TIMER_STORE_URL)"
 /** Turns an error of an opening into a sentence that names the place and says what to do. */
 export const explainedMysql = async (error: unknown, target: MysqlTarget): Promise<DatabaseFailure> => {
   if (error instanceof DatabaseFailure) return error
-  const { name, host, tls } = target
   const number = numberOf(error)
   const code = number === 0 ? mysqlCodeOf(error) : ""
   const message = error instanceof Error ? error.message : ""
-  const refused =
-    (number === 0 ? whyTlsFailed({ code, state: "", message }, tls.mode, inUrl) : undefined) ??
-    whyRefused(number, code, target)
-  if (refused !== undefined) {
-    return new DatabaseFailure("refused", `${name} cannot be used (${describeMysqlError(error)}): ${refused}`)
+  const untrusted =
+    number === 0 ? whyTlsFailed({ code, state: "", message }, target.tls.mode, inUrl) : undefined
+  const cause = {
+    text: describeMysqlError(error),
+    refused: untrusted ?? whyRefused(number, code, target),
+    isUnreachable: number === 0 || isTransient(error),
+    isUnanswered: number === 0,
   }
-  if (number !== 0 && !isTransient(error)) {
-    return new DatabaseFailure("failed", `${name} cannot be opened: ${describeMysqlError(error)}.`)
-  }
-  const unresolved = number === 0 ? await whyUnresolved(host) : undefined
-  return new DatabaseFailure(
-    "unreachable",
-    unresolved === undefined
-      ? `${name} cannot be reached (${describeMysqlError(error)}): the server must run, and accept connections from here.`
-      : `${name} cannot be reached: the host name ${host} cannot be resolved (${unresolved}). Correct it in ${inUrl}, or check the DNS settings of this machine.`,
-  )
+  return explainedCause(cause, target, inUrl)
 }
 
 const noRights = [1142, 1143, 1227, 1370, 1419, 1044]

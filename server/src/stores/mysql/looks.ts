@@ -2,7 +2,7 @@
 import { type Known, nothingKnown } from "../../domain/Decision.ts"
 import type { FinishedLife, TimerKey } from "../../domain/Timer.ts"
 import type { Look } from "../../ports/ShardStorage.ts"
-import { lifeOfSqlRow, timerOfSqlRow } from "../sqlRows.ts"
+import { lifeOfColumns, timerOfColumns } from "../columnRows.ts"
 import { canBeKey, isFireId } from "../whyUnstorable.ts"
 import type { Session } from "./MysqlSessions.ts"
 import {
@@ -79,11 +79,11 @@ export const lookAt = async (session: Session, looks: ReadonlyArray<Look>): Prom
       const row = lives.find(
         (one) => one.uuid === key.uuid && one.fire_id === fireId && one.revision >= minRevision,
       )
-      return row === undefined ? [] : [lifeOfSqlRow(key, row, payloadOf(row))]
+      return row === undefined ? [] : [lifeOfColumns(key, row, payloadOf(row))]
     })
     return {
-      pending: timer && timerOfSqlRow(key, timer, payloadOf(timer)),
-      last: life && lifeOfSqlRow(key, life, payloadOf(life)),
+      pending: timer && timerOfColumns(key, timer, payloadOf(timer)),
+      last: life && lifeOfColumns(key, life, payloadOf(life)),
       lives: found,
     }
   })

@@ -4,12 +4,12 @@
 import { literal, type SqlValue } from "@punctual/documents/mysql/mysqlText"
 import type { FinishedLife, Timer, TimerKey } from "../../domain/Timer.ts"
 import { finishedFields, pendingFields, type TermsByName, type TimerField } from "../../domain/timerFields.ts"
+import type { KeyColumns, LifeColumns, TimerColumns } from "../columnRows.ts"
 import { textOfSpec } from "../SpecText.ts"
-import type { SqlKeyRow, SqlLifeRow, SqlTimerRow } from "../sqlRows.ts"
 
 /** A selected row with its payload. Its fireId has no dashes yet. */
-export type PendingRow = SqlKeyRow & SqlTimerRow & { readonly payload: Uint8Array | null }
-export type EndedRow = SqlKeyRow & SqlLifeRow & { readonly payload: Uint8Array | null; readonly id: number }
+export type PendingRow = KeyColumns & TimerColumns & { readonly payload: Uint8Array | null }
+export type EndedRow = KeyColumns & LifeColumns & { readonly payload: Uint8Array | null; readonly id: number }
 
 export const uuidColumn = (alias: string): string => `LOWER(HEX(${alias}.uuid)) AS uuid`
 export const textColumn = (alias: string, column: string): string =>

@@ -1,7 +1,7 @@
 // The statements that execute changes, as sets: one statement for each table and kind of change. A pending row that
 // changes is deleted and inserted, because its place in the table is its due time.
 import { literal } from "@punctual/documents/mysql/mysqlText"
-import { addTallies, emptyTally, type Tally } from "../../domain/Decision.ts"
+import { type Tally, tallyNames, tallyOfAll } from "../../domain/Decision.ts"
 import type { Timer } from "../../domain/Timer.ts"
 import type { WordRow } from "../../domain/words.ts"
 import type { KeyChange } from "../../ports/ShardStorage.ts"
@@ -33,10 +33,7 @@ export interface Fence {
   readonly tally: Tally
 }
 
-const tallyNames = Object.keys(emptyTally) as ReadonlyArray<keyof Tally>
-
-export const tallyOf = (done: ReadonlyArray<Done>): Tally =>
-  done.reduce((sum, { change }) => addTallies(sum, change.tally), emptyTally)
+export const tallyOf = (done: ReadonlyArray<Done>): Tally => tallyOfAll(done.map(({ change }) => change))
 
 /** Fails with an error that `isUnmet` recognises if the query has rows: a value cannot have two rows. */
 const unless = (query: string): string => `SET @unmet = (SELECT 1 UNION ALL ${query})`

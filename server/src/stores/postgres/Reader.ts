@@ -5,15 +5,15 @@ import { emptyTally, type Tally } from "../../domain/Decision.ts"
 import type { TimerHead } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead } from "../../ports/ShardStorage.ts"
 import type { DuePage, DueQuery } from "../../ports/TimerStore.ts"
-import { headOfSqlRow, type ScannedRow } from "../headOfSqlRow.ts"
 import {
   type HeadRow,
   headOf,
-  keyOfSqlRow,
-  type SqlKeyRow,
-  type SqlTimerRow,
-  timerOfSqlRow,
-} from "../sqlRows.ts"
+  type KeyColumns,
+  keyOfColumns,
+  type TimerColumns,
+  timerOfColumns,
+} from "../columnRows.ts"
+import { headOfColumns, type ScannedRow } from "../headOfColumns.ts"
 import { bucketGroups, countGroups, scanGroups, scanSql } from "./scans.ts"
 import { clockSql, readerSql } from "./statements.ts"
 
@@ -27,12 +27,12 @@ interface Cut {
 }
 
 export const readDue = async (sql: Bun.SQL, query: DueQuery): Promise<DuePage> => {
-  const rows: ReadonlyArray<SqlKeyRow & SqlTimerRow & Payload & Cut> = await duePage(
+  const rows: ReadonlyArray<KeyColumns & TimerColumns & Payload & Cut> = await duePage(
     sql,
     readerSql.due,
     query,
   )
-  const timers = rows.map((row) => timerOfSqlRow(keyOfSqlRow(row), row, row.payload))
+  const timers = rows.map((row) => timerOfColumns(keyOfColumns(row), row, row.payload))
   return { timers, isLast: rows.length < query.limit && rows.at(-1)?.reaches_limit !== true }
 }
 
@@ -49,7 +49,7 @@ export const readScan = async (
   if (only !== undefined && scans.length === 1) {
     const { text, values } = scanSql(only)
     const rows: ReadonlyArray<ScannedRow> = await sql.unsafe(text, [...values])
-    return [rows.map((row) => headOfSqlRow(only, row))]
+    return [rows.map((row) => headOfColumns(only, row))]
   }
   const pages = scans.map((): Array<ScannedHead> => [])
   for (const group of scanGroups(scans)) {
@@ -57,7 +57,7 @@ export const readScan = async (
     for (const row of rows) {
       const index = group.scans[(row.lane ?? 0) - 1] ?? -1
       const scan = scans[index]
-      if (scan !== undefined) pages[index]?.push(headOfSqlRow(scan, row))
+      if (scan !== undefined) pages[index]?.push(headOfColumns(scan, row))
     }
   }
   return pages

@@ -1,7 +1,7 @@
 // Converts changes to the parameters of the function that executes them (functions.sql). Nearly every commit consists
 // of new and ended timers, which are sent as arrays, one for each column. All other changes are sent as JSON. Specs and
 // payloads are sent separately: most timers of a program share a few specs, and payloads are bytes.
-import { emptyTally, type Tally } from "../../domain/Decision.ts"
+import { type Tally, tallyNames } from "../../domain/Decision.ts"
 import type { FinishedLife, Timer, TimerKey } from "../../domain/Timer.ts"
 import { finishedFields, pendingFields, type TermsByName, type TimerField } from "../../domain/timerFields.ts"
 import type { WordChange, WordRow } from "../../domain/words.ts"
@@ -13,8 +13,6 @@ type Value = string | number | boolean | null
 
 /** By the column names in functions.sql. An absent column is NULL. */
 type ChangeRow = { readonly [name: string]: Value | undefined }
-
-const tallyNames = Object.keys(emptyTally) as ReadonlyArray<keyof Tally>
 
 /** The specs and payloads of one call. */
 export class Luggage {

@@ -2,14 +2,14 @@
 import { type Known, nothingKnown } from "../../domain/Decision.ts"
 import type { FinishedLife, Timer } from "../../domain/Timer.ts"
 import type { Look } from "../../ports/ShardStorage.ts"
-import { lifeOfSqlRow, type SqlLifeRow, type SqlTimerRow, timerOfSqlRow } from "../sqlRows.ts"
+import { type LifeColumns, lifeOfColumns, type TimerColumns, timerOfColumns } from "../columnRows.ts"
 import { canBeKey, isFireId } from "../whyUnstorable.ts"
 import { lifeColumns, timerColumns } from "./rows.ts"
 
 interface FoundRow {
   readonly place: number
   readonly what: "pending" | "last" | "life"
-  readonly row: SqlTimerRow & SqlLifeRow
+  readonly row: TimerColumns & LifeColumns
   readonly payload: Uint8Array | null
 }
 
@@ -76,9 +76,9 @@ const lookAtSound = async (sql: Bun.SQL, looks: ReadonlyArray<Look>): Promise<Re
   for (const { place, what, row, payload } of rows) {
     const [look, known] = [looks[place - 1], found[place - 1]]
     if (look === undefined || known === undefined) continue
-    if (what === "pending") known.pending = timerOfSqlRow(look.key, row, payload)
-    else if (what === "last") known.last = lifeOfSqlRow(look.key, row, payload)
-    else known.lives.push(lifeOfSqlRow(look.key, row, payload))
+    if (what === "pending") known.pending = timerOfColumns(look.key, row, payload)
+    else if (what === "last") known.last = lifeOfColumns(look.key, row, payload)
+    else known.lives.push(lifeOfColumns(look.key, row, payload))
   }
   return found
 }

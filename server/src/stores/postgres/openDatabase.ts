@@ -13,9 +13,9 @@ import { checkServer } from "@punctual/sql/checkServer"
 import { DatabaseFailure } from "@punctual/sql/DatabaseFailure"
 import { type DatabaseTarget, databaseTargetOf, type StoreWords } from "@punctual/sql/DatabaseTarget"
 import { explained } from "@punctual/sql/explained"
+import { checkShards } from "../openingStores.ts"
 import { connectionTo, type Place } from "./connectionTo.ts"
 import { createFunctions } from "./functions.ts"
-import { archiveTimeoutMs } from "./limits.ts"
 import { migrations, oldestVersion, programVersion } from "./migrations/all.ts"
 import { sessionSettings } from "./sessionSettings.ts"
 
@@ -47,7 +47,7 @@ export const openDatabase = async (url: string, shards: number): Promise<OpenedD
   try {
     const isCommitAsynchronous = await checkServer(sql, target)
     await sql.begin((tx) => migrate(tx, target, shards))
-    await checkShards(sql, target, shards)
+    checkShards(target.name, await storedShards(sql, target), shards, "another schema")
     const settings = sessionSettings(target.schema)
     return isCommitAsynchronous
       ? {
@@ -55,33 +55,6 @@ export const openDatabase = async (url: string, shards: number): Promise<OpenedD
           warnings: [asynchronous],
         }
       : { place: { ...target, settings }, warnings: [] }
-  } catch (error) {
-    throw await explained(error, target)
-  } finally {
-    await sql.close({ timeout: 0 }).catch(() => {})
-  }
-}
-
-/**
- * Opens the store for an archive, with or without running services. It creates and migrates nothing, because that is
- * the task of the service. The session may be silent for as long as the reader of the archive takes.
- */
-export const openForArchive = async (
-  url: string,
-): Promise<{ readonly place: Place; readonly shards: number }> => {
-  const target = timersAt(url)
-  const settings = {
-    ...sessionSettings(target.schema),
-    statement_timeout: String(archiveTimeoutMs),
-    idle_in_transaction_session_timeout: "0",
-  }
-  const sql = connectionTo({ ...target, settings })
-  try {
-    const version = await versionOf(sql, target)
-    if (version === 0) throw noStore(target)
-    if (version > programVersion) throw newerSchema(target, version, programVersion)
-    if (version < programVersion) throw olderSchema(target, version)
-    return { place: { ...target, settings }, shards: await storedShards(sql, target) }
   } catch (error) {
     throw await explained(error, target)
   } finally {
@@ -107,16 +80,6 @@ const migrate = async (sql: Bun.SQL, target: DatabaseTarget, shards: number): Pr
   await sql.unsafe(`INSERT INTO leases (shard) ${numbers}`, [shards])
 }
 
-export const noStore = ({ name }: DatabaseTarget): DatabaseFailure =>
-  new DatabaseFailure("missing", `There is no store in ${name}: name the database that contains one.`)
-
-export const olderSchema = ({ name }: DatabaseTarget, version: number): DatabaseFailure =>
-  new DatabaseFailure(
-    "olderSchema",
-    `${name} has schema version ${version}, and this program reads ${programVersion}: run the ` +
-      "service on it once to migrate it.",
-  )
-
 const tooOldSchema = ({ name }: DatabaseTarget, version: number): DatabaseFailure =>
   new DatabaseFailure(
     "olderSchema",
@@ -136,14 +99,4 @@ export const storedShards = async (sql: Bun.SQL, { schema }: DatabaseTarget): Pr
     `SELECT count(*)::integer AS stored FROM "${schema}".shards`,
   )
   return rows[0]?.stored ?? 0
-}
-
-const checkShards = async (sql: Bun.SQL, target: DatabaseTarget, shards: number): Promise<void> => {
-  const stored = await storedShards(sql, target)
-  if (stored === shards) return
-  throw new DatabaseFailure(
-    "otherShardCount",
-    `${target.name} has ${stored} ${stored === 1 ? "shard" : "shards"}, but TIMER_SHARDS is ${shards}: the number is fixed when the store is ` +
-      `created; set TIMER_SHARDS to ${stored}, or name another schema.`,
-  )
 }

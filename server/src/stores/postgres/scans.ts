@@ -1,6 +1,6 @@
 // Scans as statements. Each follows one index, so that a page can stop anywhere and continue later.
 import type { Scan } from "../../ports/ShardStorage.ts"
-import type { ScannedRow } from "../headOfSqlRow.ts"
+import type { ScannedRow } from "../headOfColumns.ts"
 
 type Value = string | number
 

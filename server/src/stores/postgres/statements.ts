@@ -3,7 +3,7 @@
 
 import { duePageBytes } from "../../ports/duePageBytes.ts"
 import { functionNamed, noteUseSql } from "./functions.ts"
-import { keyColumns, lifeColumns, timerColumns } from "./rows.ts"
+import { keyColumns, lifeColumns, olderLifeColumns, olderTimerColumns, timerColumns } from "./rows.ts"
 
 /** A life has at most 10 tags and a correlation id. */
 const wordsALife = 11
@@ -45,7 +45,6 @@ export const leaseSql = {
     RETURNING node`,
   members: `SELECT node, address, beat::float8 AS beat, is_leaving, is_signing, coalesce(process, '') AS process
     FROM members ORDER BY node`,
-  processes: "SELECT node, process FROM members WHERE process IS NOT NULL ORDER BY node",
   /** Removes the node and frees its shards, unless another process has taken its name meanwhile. */
   bury: `WITH gone AS (DELETE FROM members WHERE node = $1::text AND process = $2::text RETURNING node)
     UPDATE leases SET node = NULL FROM gone WHERE leases.node = gone.node`,
@@ -107,18 +106,38 @@ export const readerSql = {
 /** The actual clock, because the time of a transaction does not advance. */
 export const clockSql = "SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms"
 
-const endedColumns = `${keyColumns}, ${lifeColumns}, payload, id::float8 AS id`
+type ArchiveText = (withPayload: boolean, isCurrent: boolean) => string
+
+/** A schema of an older program lacks the columns of added fields. */
+const archived =
+  (what: typeof timers | typeof lives, rest: string): ArchiveText =>
+  (withPayload, isCurrent) =>
+    `SELECT ${keyColumns}, ${isCurrent ? what.columns : what.olderColumns}, ${withPayload ? "payload" : "NULL AS payload"}
+      ${rest}`
+
+const timers = { columns: timerColumns, olderColumns: olderTimerColumns } as const
+const lives = {
+  columns: `${lifeColumns}, id::float8 AS id`,
+  olderColumns: `${olderLifeColumns}, id::float8 AS id`,
+} as const
 
 /**
  * Everything in the store, each part in the order of an index. Lives that ended at the same instant are sorted by id.
  */
 export const archiveSql = {
-  pending: `SELECT ${keyColumns}, ${timerColumns}, payload FROM timers AS t
-    WHERE (namespace, timer_id) > ($1::text, $2::text) ORDER BY t.namespace, t.timer_id LIMIT $3::integer`,
-  history: `SELECT ${endedColumns} FROM history AS h
-    WHERE state <> 'dead' AND (finished_at, id) > ($1::bigint, $2::bigint)
-    ORDER BY h.finished_at, h.id LIMIT $3::integer`,
-  dead: `SELECT ${endedColumns} FROM history AS h
-    WHERE state = 'dead' AND (namespace, finished_at, id) > ($1::text, $2::bigint, $3::bigint)
-    ORDER BY h.namespace, h.finished_at, h.id LIMIT $4::integer`,
+  pending: archived(
+    timers,
+    `FROM timers AS t WHERE (namespace, timer_id) > ($1::text, $2::text)
+      ORDER BY t.namespace, t.timer_id LIMIT $3::integer`,
+  ),
+  history: archived(
+    lives,
+    `FROM history AS h WHERE state <> 'dead' AND (finished_at, id) > ($1::bigint, $2::bigint)
+      ORDER BY h.finished_at, h.id LIMIT $3::integer`,
+  ),
+  dead: archived(
+    lives,
+    `FROM history AS h WHERE state = 'dead' AND (namespace, finished_at, id) > ($1::text, $2::bigint, $3::bigint)
+      ORDER BY h.namespace, h.finished_at, h.id LIMIT $4::integer`,
+  ),
 } as const

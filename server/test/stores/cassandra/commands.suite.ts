@@ -1,7 +1,7 @@
 // The Cassandra store's archives, by the laws of the port.
 import { describe, expect, test } from "bun:test"
 import { Effect, Layer } from "effect"
-import { CassandraKeeper } from "../../../src/stores/cassandra/CassandraKeeper.ts"
+import { cassandraKeeper } from "../../../src/stores/cassandra/cassandraKeeper.ts"
 import type { CassandraServer } from "../../../testkit/CassandraServer.ts"
 import { cassandraLayer, targetOf } from "../../../testkit/cassandra.ts"
 import { owned } from "../../../testkit/StoreFixture.ts"
@@ -18,7 +18,7 @@ export const commandTests = (server: () => CassandraServer): void =>
             const url = server().newUrl()
             return Layer.merge(
               cassandraLayer(url, shards),
-              Layer.succeed(ArchiveOpening, { open: CassandraKeeper.archive(targetOf(url)) }),
+              Layer.succeed(ArchiveOpening, { open: cassandraKeeper(targetOf(url)).archive }),
             )
           }),
         ),
@@ -28,8 +28,8 @@ export const commandTests = (server: () => CassandraServer): void =>
       Effect.runPromise(Effect.map(Effect.flip(opening), ({ message }) => message))
 
     test("an archive and an examination create no store where there is none", async () => {
-      const target = targetOf(server().newUrl())
-      for (const open of [CassandraKeeper.archive(target), CassandraKeeper.examination(target, Date.now)]) {
+      const keeper = cassandraKeeper(targetOf(server().newUrl()))
+      for (const open of [keeper.archive, keeper.examination(Date.now)]) {
         expect(
           await failureOf(
             Effect.scoped(open as typeof open & Effect.Effect<unknown, { message: string }, never>),
@@ -51,7 +51,7 @@ export const commandTests = (server: () => CassandraServer): void =>
             outcomeOf(second.timer, delivered),
             outcomeOf(third.timer, { to: "dead", reason: "refused" }),
           ])
-          const examination = yield* CassandraKeeper.examination(targetOf(url), Date.now)
+          const examination = yield* cassandraKeeper(targetOf(url)).examination(Date.now)
           const overdueBeforeMs = sampleNow + 1e12
           return yield* examination.examine({ overdueBeforeMs, overdueBeforeMsIfPaused: 0, isFull: false })
         }).pipe(Effect.provide(cassandraLayer(url, 4)), Effect.scoped),
@@ -72,7 +72,7 @@ export const commandTests = (server: () => CassandraServer): void =>
       const target = targetOf(server().newUrl())
       const versions = await Effect.runPromise(
         Effect.gen(function* () {
-          const schema = yield* CassandraKeeper.schema(target, 64)
+          const schema = yield* cassandraKeeper(target).schema(64)
           yield* schema.migrate
           yield* schema.migrate
           return yield* schema.versions

@@ -3,7 +3,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { execFileSync } from "node:child_process"
 import { join } from "node:path"
-import { checkServers, openDatabase, openExisting } from "../../../src/stores/cassandra/openDatabase.ts"
+import { Effect, Layer, type Scope } from "effect"
+import { CassandraStore } from "../../../src/stores/cassandra/CassandraStore.ts"
+import { cassandraKeeper } from "../../../src/stores/cassandra/cassandraKeeper.ts"
+import { checkServers } from "../../../src/stores/cassandra/openDatabase.ts"
 import { Session } from "../../../src/stores/cassandra/Session.ts"
 import { CassandraServer, missingCassandra } from "../../../testkit/CassandraServer.ts"
 import { makeCertificates } from "../../../testkit/Certificates.ts"
@@ -59,16 +62,18 @@ describeNeeding(missingCassandra(), "a store in Cassandra that cannot be opened"
 
   const owner = `owner:${password}`
 
-  const failureOf = async (url: string, shards = 64, open = openDatabase): Promise<string> => {
-    try {
-      const { session } = await open(targetOf(url), shards)
-      await session.close()
-      return "it was opened"
-    } catch (error) {
-      expect(String(error)).not.toContain(password)
-      return error instanceof Error ? error.message : String(error)
-    }
+  const failureIn = async <A>(open: Effect.Effect<A, { readonly message: string }, Scope.Scope>) => {
+    const message = await Effect.runPromise(
+      Effect.scoped(
+        Effect.match(open, { onSuccess: () => "it was opened", onFailure: (failure) => failure.message }),
+      ),
+    )
+    expect(message).not.toContain(password)
+    return message
   }
+
+  const failureOf = (url: string, shards = 64): Promise<string> =>
+    failureIn(Layer.build(CassandraStore.layer({ target: targetOf(url), shards })))
 
   test("says who was refused, and never shows a password", async () => {
     expect(await failureOf(urlOf("owner:wrong"))).toContain(
@@ -105,11 +110,10 @@ describeNeeding(missingCassandra(), "a store in Cassandra that cannot be opened"
     await admin.use("punctual")
     await admin.rows("UPDATE stores SET data_center = 'berlin' WHERE store = 'kept'")
     expect(await failureOf(url)).toContain("belongs to the data centre berlin")
-    expect(await failureOf(urlOf(owner, "&commitlog=periodic&store=nowhere"), 64, openExisting)).toContain(
-      "There is no store",
-    )
+    const nowhere = targetOf(urlOf(owner, "&commitlog=periodic&store=nowhere"))
+    expect(await failureIn(cassandraKeeper(nowhere).archive)).toContain("There is no store")
     await admin.rows("UPDATE schema_versions SET version = 99 WHERE name = 'schema'")
-    expect(await failureOf(url)).toContain("has schema version 99, and this program knows only 1")
+    expect(await failureOf(url)).toContain("has schema version 99, and this program supports at most 1")
     await admin.rows("UPDATE schema_versions SET version = 1 WHERE name = 'schema'")
   })
 

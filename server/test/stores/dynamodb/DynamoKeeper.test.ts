@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test"
 import { Effect, Layer } from "effect"
-import { DynamoKeeper } from "../../../src/stores/dynamodb/DynamoKeeper.ts"
+import { dynamoKeeper } from "../../../src/stores/dynamodb/dynamoKeeper.ts"
 import { dynamoMissing } from "../../../testkit/DynamoServer.ts"
 import { describeNeeding } from "../../../testkit/describeUnless.ts"
 import { dynamoForTests, dynamoStore, placeOf } from "../../../testkit/dynamodb.ts"
@@ -27,7 +27,7 @@ describeNeeding(dynamoMissing(), "doctor on DynamoDB Local", () => {
           outcomeOf(third, { to: "delivered", latenessMs: 1 }),
         ])
         yield* store.insertIfAbsent(0, [])
-        const doctor = yield* DynamoKeeper.examination(placeOf(url))
+        const doctor = yield* dynamoKeeper(placeOf(url)).examination(Date.now)
         const times = { overdueBeforeMs: last.fireAt, overdueBeforeMsIfPaused: 0 }
         return yield* doctor.examine({ ...times, isFull: false })
       }).pipe(Effect.scoped),
@@ -52,7 +52,9 @@ describeNeeding(dynamoMissing(), "doctor on DynamoDB Local", () => {
   })
 
   test("says that there is no store", async () => {
-    const failure = await Effect.runPromise(Effect.flip(DynamoKeeper.examination(placeOf(server().url()))))
+    const failure = await Effect.runPromise(
+      Effect.scoped(Effect.flip(dynamoKeeper(placeOf(server().url())).examination(Date.now))),
+    )
     expect(failure.message).toContain("There is no store")
   })
 })

@@ -3,8 +3,8 @@ import { describe, expect, test } from "bun:test"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Effect, Exit, Layer } from "effect"
-import { DynamoKeeper } from "../../../src/stores/dynamodb/DynamoKeeper.ts"
 import { tablesAt } from "../../../src/stores/dynamodb/DynamoStore.ts"
+import { dynamoKeeper } from "../../../src/stores/dynamodb/dynamoKeeper.ts"
 import { makeCertificates } from "../../../testkit/Certificates.ts"
 import { dynamoMissing } from "../../../testkit/DynamoServer.ts"
 import { describeNeeding } from "../../../testkit/describeUnless.ts"
@@ -36,17 +36,23 @@ describeNeeding(dynamoMissing(), "opening a store on DynamoDB Local", () => {
   test("the number of shards is fixed", async () => {
     const url = server().url()
     await opened(url, 2)
-    expect(await refusal(url, 3)).toContain("set TIMER_SHARDS=2")
+    expect(await refusal(url, 3)).toContain("set TIMER_SHARDS to 2")
   })
 
   test("migrate creates the store, and says which version it has", async () => {
     const url = server().url()
-    const schema = await Effect.runPromise(DynamoKeeper.schema(placeOf(url), 5))
-    expect(await Effect.runPromise(schema.versions)).toEqual({ stored: 0, program: 1 })
-    await Effect.runPromise(schema.migrate)
-    await Effect.runPromise(schema.migrate)
-    expect(await Effect.runPromise(schema.versions)).toEqual({ stored: 1, program: 1 })
-    expect(await refusal(url, 2)).toContain("TIMER_SHARDS=5")
+    const [before, after] = await Effect.runPromise(
+      Effect.gen(function* () {
+        const { versions, migrate } = yield* dynamoKeeper(placeOf(url)).schema(5)
+        const first = yield* versions
+        yield* migrate
+        yield* migrate
+        return [first, yield* versions]
+      }).pipe(Effect.scoped),
+    )
+    expect(before).toEqual({ stored: 0, program: 1 })
+    expect(after).toEqual({ stored: 1, program: 1 })
+    expect(await refusal(url, 2)).toContain("TIMER_SHARDS to 5")
   })
 
   test("a store of a newer program is refused", async () => {
@@ -56,7 +62,7 @@ describeNeeding(dynamoMissing(), "opening a store on DynamoDB Local", () => {
       { table: `${placeOf(url).prefix}-control`, key: { pk: "schema", sk: "-" } },
       { set: { version: 2 } },
     )
-    expect(await refusal(url)).toContain("use a newer program")
+    expect(await refusal(url)).toContain("start the newer program")
   })
 
   test("a table that removes items by another attribute is refused, because timers would be lost", async () => {

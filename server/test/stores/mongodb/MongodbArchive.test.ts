@@ -2,7 +2,7 @@
 // write.
 import { expect, test } from "bun:test"
 import { Effect, Layer } from "effect"
-import { MongodbArchive } from "../../../src/stores/mongodb/MongodbArchive.ts"
+import { mongodbKeeper } from "../../../src/stores/mongodb/mongodbKeeper.ts"
 import { describeFerret } from "../../../testkit/FerretBinaries.ts"
 import { type CommandFate, MongoProxy } from "../../../testkit/MongoProxy.ts"
 import { addressOf, ferretForTests, inDatabase, mongodbStoreAt } from "../../../testkit/mongodb.ts"
@@ -16,14 +16,14 @@ describeFerret("archives on FerretDB", () => {
       Layer.unwrap(
         Effect.sync(() => {
           const url = server().database()
-          const open = MongodbArchive.open(addressOf(url))
+          const open = mongodbKeeper(addressOf(url)).archive
           return Layer.merge(mongodbStoreAt(url, shards), Layer.succeed(ArchiveOpening, { open }))
         }),
       ),
   })
 
   const openingOf = (url: string) =>
-    Effect.runPromise(Effect.scoped(Effect.flip(MongodbArchive.open(addressOf(url)))))
+    Effect.runPromise(Effect.scoped(Effect.flip(mongodbKeeper(addressOf(url)).archive)))
 
   test("no store is created where there is none", async () => {
     expect((await openingOf(server().database())).message).toContain("There is no store in")

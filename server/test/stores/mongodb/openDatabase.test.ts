@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { MongoServerError } from "../../../../drivers/mongodb/mongodb.ts"
 import { ShardStorage } from "../../../src/ports/ShardStorage.ts"
 import { explainedMongodb } from "../../../src/stores/mongodb/failures.ts"
-import { MongodbKeeper } from "../../../src/stores/mongodb/MongodbKeeper.ts"
+import { mongodbKeeper } from "../../../src/stores/mongodb/mongodbKeeper.ts"
 import { openDatabase, whyUnfitMongodb } from "../../../src/stores/mongodb/openDatabase.ts"
 import { makeCertificates } from "../../../testkit/Certificates.ts"
 import { describeFerret } from "../../../testkit/FerretBinaries.ts"
@@ -13,9 +13,8 @@ import { TemporaryFolder } from "../../../testkit/TemporaryFolder.ts"
 import { TlsFront } from "../../../testkit/TlsFront.ts"
 
 const failureOf = async (url: string, shards = 4): Promise<string> => {
-  const failure: unknown = await openDatabase(addressOf(url), shards).catch((error: unknown) => error)
-  if (!(failure instanceof Error)) throw new Error("the store was opened")
-  return failure.message
+  const opening = Effect.scoped(Layer.build(mongodbStoreAt(url, shards)))
+  return (await Effect.runPromise(Effect.flip(opening))).message
 }
 
 describeFerret("opening a database on FerretDB", () => {
@@ -25,11 +24,11 @@ describeFerret("opening a database on FerretDB", () => {
     const address = addressOf(server().database())
     await Promise.all([1, 2, 3, 4].map(() => openDatabase(address, 8)))
     const report = await Effect.runPromise(
-      MongodbKeeper.examination(address, Date.now).examine({
-        overdueBeforeMs: 0,
-        overdueBeforeMsIfPaused: 0,
-        isFull: false,
-      }),
+      Effect.scoped(
+        Effect.flatMap(mongodbKeeper(address).examination(Date.now), ({ examine }) =>
+          examine({ overdueBeforeMs: 0, overdueBeforeMsIfPaused: 0, isFull: false }),
+        ),
+      ),
     )
     expect(report).toMatchObject({ store: "mongodb", schemaVersion: 1, faults: [], unreadable: [] })
     expect(report.shards.map(({ shard }) => shard)).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
@@ -57,11 +56,18 @@ describeFerret("opening a database on FerretDB", () => {
   })
 
   test("migrate creates a store, says its version, and changes nothing the second time", async () => {
-    const schema = MongodbKeeper.schema(addressOf(server().database()), 4)
-    expect(await Effect.runPromise(schema.versions)).toEqual({ stored: 0, program: 1 })
-    await Effect.runPromise(schema.migrate)
-    await Effect.runPromise(schema.migrate)
-    expect(await Effect.runPromise(schema.versions)).toEqual({ stored: 1, program: 1 })
+    const { schema } = mongodbKeeper(addressOf(server().database()))
+    const [before, after] = await Effect.runPromise(
+      Effect.gen(function* () {
+        const { versions, migrate } = yield* schema(4)
+        const first = yield* versions
+        yield* migrate
+        yield* migrate
+        return [first, yield* versions]
+      }).pipe(Effect.scoped),
+    )
+    expect(before).toEqual({ stored: 0, program: 1 })
+    expect(after).toEqual({ stored: 1, program: 1 })
   })
 
   test("a server that is not there, or that does not speak TLS, is named with what to do, without the password", async () => {

@@ -1,7 +1,7 @@
 import { Documents } from "@punctual/documents/Documents"
 import { documentsSuite } from "@punctual/documents/testkit/Documents.suite"
 import { Effect, Layer } from "effect"
-import { MysqlKeeper } from "../../../src/stores/mysql/MysqlKeeper.ts"
+import { mysqlKeeper } from "../../../src/stores/mysql/mysqlKeeper.ts"
 import type { MysqlFlavour } from "../../../testkit/MysqlServer.ts"
 import {
   describeMysql,
@@ -31,7 +31,7 @@ for (const flavour of ["mysql", "mariadb", "tidb"] satisfies ReadonlyArray<Mysql
         onNewDatabase(server, ({ url }) =>
           Layer.merge(
             mysqlStoreAt(url, shards),
-            Layer.succeed(ArchiveOpening, { open: MysqlKeeper.archive(targetAt(url)) }),
+            Layer.succeed(ArchiveOpening, { open: mysqlKeeper(targetAt(url)).archive }),
           ),
         ),
     })
@@ -59,7 +59,7 @@ for (const flavour of ["mysql", "mariadb", "tidb"] satisfies ReadonlyArray<Mysql
     documentsOf("a database beside a service", (url) =>
       Layer.effect(
         Documents,
-        Effect.andThen(Layer.build(storeOn(url)), MysqlKeeper.documents(targetAt(url))),
+        Effect.andThen(Layer.build(storeOn(url)), mysqlKeeper(targetAt(url)).documents),
       ),
     )
   })

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test"
 import { Effect, Layer } from "effect"
 import { whyMysqlUnfit } from "../../../src/stores/mysql/checkMysql.ts"
-import { MysqlKeeper } from "../../../src/stores/mysql/MysqlKeeper.ts"
+import { mysqlKeeper } from "../../../src/stores/mysql/mysqlKeeper.ts"
 import { makeCertificates } from "../../../testkit/Certificates.ts"
 import { type MysqlFlavour, MysqlServer } from "../../../testkit/MysqlServer.ts"
 import { describeMysql, mysqlForTests, mysqlStoreAt, targetAt } from "../../../testkit/mysql.ts"
@@ -117,7 +117,7 @@ for (const flavour of ["mysql", "mariadb"] satisfies ReadonlyArray<MysqlFlavour>
     test("the doctor reports what is there, and a missing store is not created", async () => {
       const { url } = await server().database()
       const examined = Effect.scoped(
-        Effect.flatMap(MysqlKeeper.examination(targetAt(url), Date.now), ({ examine }) =>
+        Effect.flatMap(mysqlKeeper(targetAt(url)).examination(Date.now), ({ examine }) =>
           examine({ overdueBeforeMs: 0, overdueBeforeMsIfPaused: 0, isFull: false }),
         ),
       )

@@ -3,8 +3,8 @@
 import { describe, expect, test } from "bun:test"
 import { SQL } from "bun"
 import { Effect, Layer } from "effect"
-import { PostgresArchive } from "../../../src/stores/postgres/PostgresArchive.ts"
 import { PostgresStore } from "../../../src/stores/postgres/PostgresStore.ts"
+import { postgresKeeper } from "../../../src/stores/postgres/postgresKeeper.ts"
 import { describePostgres, type PostgresKind } from "../../../testkit/PostgresBinaries.ts"
 import { serverForTests } from "../../../testkit/postgres.ts"
 import { ArchiveOpening, timerArchiveSuite } from "../../../testkit/TimerArchive.suite.ts"
@@ -20,7 +20,7 @@ for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKin
             const { url } = server().database()
             return Layer.merge(
               PostgresStore.layer({ url, shards, connections: 4 }),
-              Layer.succeed(ArchiveOpening, { open: PostgresArchive.open(url) }),
+              Layer.succeed(ArchiveOpening, { open: postgresKeeper(url).archive }),
             )
           }),
         ),
@@ -29,7 +29,7 @@ for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKin
     describe("the archive of a schema", () => {
       test("creates no schema where there is none", async () => {
         const { url } = server().database()
-        const failure = await Effect.runPromise(Effect.scoped(Effect.flip(PostgresArchive.open(url))))
+        const failure = await Effect.runPromise(Effect.scoped(Effect.flip(postgresKeeper(url).archive)))
         expect(failure).toMatchObject({ reason: "missing" })
       })
 
@@ -38,7 +38,7 @@ for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKin
         const failure = await Effect.runPromise(
           Effect.gen(function* () {
             yield* Layer.build(PostgresStore.layer({ url, shards: 1, connections: 4 }))
-            const archive = yield* PostgresArchive.open(url)
+            const archive = yield* postgresKeeper(url).archive
             yield* archive.page(undefined, 10)
             const plainUrl = url.replace(/\?.*$/, "")
             const sql = yield* Effect.acquireRelease(

@@ -2,8 +2,8 @@ import { Documents } from "@punctual/documents/Documents"
 import { documentsSuite } from "@punctual/documents/testkit/Documents.suite"
 import { SQL } from "bun"
 import { Effect, Layer } from "effect"
-import { PostgresKeeper } from "../../../src/stores/postgres/PostgresKeeper.ts"
 import { PostgresStore } from "../../../src/stores/postgres/PostgresStore.ts"
+import { postgresKeeper } from "../../../src/stores/postgres/postgresKeeper.ts"
 import { describePostgres, type PostgresKind } from "../../../testkit/PostgresBinaries.ts"
 import { postgresFixture, postgresStorageFixture, serverForTests } from "../../../testkit/postgres.ts"
 import { shardLeasesSuite } from "../../../testkit/ShardLeases.suite.ts"
@@ -36,7 +36,7 @@ for (const kind of ["installed", "packaged"] satisfies ReadonlyArray<PostgresKin
     const storeOn = (url: string) => PostgresStore.layer({ url, shards: 1, connections: 8 })
     documentsOf("the PostgreSQL store", storeOn)
     documentsOf("a PostgreSQL schema beside a service", (url) =>
-      Layer.effect(Documents, Effect.andThen(Layer.build(storeOn(url)), PostgresKeeper.documents(url))),
+      Layer.effect(Documents, Effect.andThen(Layer.build(storeOn(url)), postgresKeeper(url).documents)),
     )
   })
 }

@@ -5,7 +5,7 @@ import { whyUnfit } from "@punctual/sql/checkServer"
 import { Effect } from "effect"
 import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
 import { connectionTo } from "../../../src/stores/postgres/connectionTo.ts"
-import { announce } from "../../../src/stores/postgres/Leases.ts"
+import { postgresLeases } from "../../../src/stores/postgres/Leases.ts"
 import { migrations, oldestVersion, programVersion } from "../../../src/stores/postgres/migrations/all.ts"
 import { openDatabase } from "../../../src/stores/postgres/openDatabase.ts"
 import { PostgresStore } from "../../../src/stores/postgres/PostgresStore.ts"
@@ -28,7 +28,7 @@ const refusal = async (url: string, shards = 2) => {
   const opened = await open(url, shards)
   if (opened._tag === "Success") throw new Error("the store was opened")
   const error = opened.failure
-  if (error._tag !== "PostgresOpenError") throw new Error(`not an opening error: ${error.message}`)
+  if (error._tag !== "StoreOpenError") throw new Error(`not an opening error: ${error.message}`)
   expect(error.message).not.toContain("\n")
   return error
 }
@@ -182,7 +182,7 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
       )
     const announceOnce = async () => {
       const connection = connectionTo(place)
-      await announce(connection, { node: "first", address: "", isLeaving: false })
+      await postgresLeases.announce(connection, { node: "first", address: "", isLeaving: false })
       await connection.close()
     }
     await setAge(2)
