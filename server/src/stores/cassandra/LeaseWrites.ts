@@ -13,7 +13,8 @@ export const ofLeases = { isOfLeases: true, isConditional: true } as const
 
 interface Waiting {
   readonly statements: ReadonlyArray<Statement>
-  readonly canShare: boolean
+  /** The shard of a write that may share a batch. */
+  readonly shard?: number
   readonly done: (isApplied: boolean) => void
   readonly failed: (error: unknown) => void
 }
@@ -27,22 +28,22 @@ export class LeaseWrites {
     this.#session = session
   }
 
-  /** Whether the statement was applied. It may share a batch with others, but does not depend on them. */
-  write(statement: Statement): Promise<boolean> {
-    return this.#queued([statement], true)
+  /** Whether the statement was applied. It may share a batch with those of other shards, but does not depend on them. */
+  write(shard: number, statement: Statement): Promise<boolean> {
+    return this.#queued({ statements: [statement], shard })
   }
 
   /** Whether the statements were applied, all or none. A renewal must not wait for claims, so it is sent next. */
   renew(statements: ReadonlyArray<Statement>): Promise<boolean> {
-    return this.#queued(statements, false)
+    return this.#queued({ statements })
   }
 
-  #queued(statements: ReadonlyArray<Statement>, canShare: boolean): Promise<boolean> {
+  #queued(asked: Pick<Waiting, "statements" | "shard">): Promise<boolean> {
     if (this.#waiting.length >= mostWaiting) return Promise.reject(new Error("too many leases are changed"))
     return new Promise((done, failed) => {
-      const waiting = { statements, canShare, done, failed }
-      if (canShare) this.#waiting.push(waiting)
-      else this.#waiting.unshift(waiting)
+      const waiting = { ...asked, done, failed }
+      if (asked.shard === undefined) this.#waiting.unshift(waiting)
+      else this.#waiting.push(waiting)
       if (!this.#isWriting) void this.#writeAll()
     })
   }
@@ -59,10 +60,13 @@ export class LeaseWrites {
     this.#isWriting = false
   }
 
+  /** Two writes of one shard never share a batch: both could expect the same lease, and both would be applied. */
   #taken(): ReadonlyArray<Waiting> {
-    const alone = this.#waiting.findIndex(({ canShare }) => !canShare)
+    const alone = this.#waiting.findIndex(({ shard }) => shard === undefined)
     if (alone >= 0) return this.#waiting.splice(alone, 1)
-    return this.#waiting.splice(0, mostTogether)
+    const shards = this.#waiting.slice(0, mostTogether).map(({ shard }) => shard)
+    const again = shards.findIndex((shard, index) => shards.indexOf(shard) < index)
+    return this.#waiting.splice(0, again < 0 ? mostTogether : again)
   }
 
   /** Whether the batch was applied. `undefined` if that is unknown, which is then told to all. */

@@ -30,7 +30,7 @@ const claim = async (
   const { store } = session
   const next = { shard, epoch: epoch + 1, counter: counter + 1, foreign: 0, node }
   const nextEpoch = BigInt(next.epoch)
-  const isTaken = await leaseWrites.write({
+  const isTaken = await leaseWrites.write(shard, {
     query:
       "UPDATE leases SET epoch = ?, counter = ?, node = ? WHERE store = ? AND shard = ? IF epoch = ? AND counter = ?",
     params: [nextEpoch, BigInt(next.counter), node, store, shard, BigInt(epoch), BigInt(counter)],
@@ -70,7 +70,7 @@ const renewal = ({ session }: Parts, { shard, epoch, counter, node }: Lease): St
 })
 
 const release = async ({ session, leaseWrites }: Parts, shard: number, epoch: number): Promise<void> => {
-  await leaseWrites.write({
+  await leaseWrites.write(shard, {
     query: "UPDATE leases SET node = null WHERE store = ? AND shard = ? IF epoch = ?",
     params: [session.store, shard, BigInt(epoch)],
   })
