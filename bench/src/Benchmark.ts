@@ -41,6 +41,8 @@ export interface Scale {
   readonly isQuick: boolean
   /** Also runs the systems that Punctual is compared with. */
   readonly withPeers: boolean
+  /** The databases of Stores, besides SQLite and PostgreSQL. */
+  readonly stores?: ReadonlyArray<string>
   /** Only the scenes of Isolation that have one of these texts in their name. The default is all. */
   readonly scenes?: ReadonlyArray<string>
 }
@@ -58,6 +60,8 @@ export interface Benchmark {
   readonly needs?: ReadonlyArray<ServerName>
   /** Whether peers are among its sides. Peers may need more servers. The default is true. */
   readonly hasPeers?: boolean
+  /** It takes so long that it runs only if `--only` names it. */
+  readonly isOnlyOnRequest?: true
   /** The names of all rows, if scenes of it can be measured alone. Then their rows go into the table of earlier runs. */
   readonly rowOrder?: ReadonlyArray<string>
   run(scale: Scale, progress: (message: string) => void): Promise<Report>

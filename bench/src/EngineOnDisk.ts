@@ -1,15 +1,18 @@
-// Punctual's engine in this process, on an SQLite file or on a PostgreSQL server. The in-process benchmarks use it.
+// Punctual's engine in this process, on an SQLite file, on a PostgreSQL server, or on the store of a URL. The in-process
+// benchmarks use it.
 import { join } from "node:path"
 import type { Documents } from "@punctual/documents/Documents"
 import type { Spec } from "@punctual/server/domain/Timer"
 import { defaultEngineOptions, Engine } from "@punctual/server/engine/Engine"
 import { Scheduler } from "@punctual/server/engine/front/Scheduler"
 import { NamespaceDirectory } from "@punctual/server/engine/namespaces/NamespaceDirectory"
+import { parseUrl } from "@punctual/server/ports/Adapter"
 import type { Deliverers } from "@punctual/server/ports/Deliverer"
 import { Ids } from "@punctual/server/ports/Ids"
 import type { ShardLeases } from "@punctual/server/ports/ShardLeases"
 import { TimerStore } from "@punctual/server/ports/TimerStore"
 import { WallClock } from "@punctual/server/ports/WallClock"
+import { allStores } from "@punctual/server/stores/all"
 import { PostgresStore } from "@punctual/server/stores/postgres/PostgresStore"
 import { SqliteStore } from "@punctual/server/stores/sqlite/SqliteStore"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
@@ -33,13 +36,21 @@ export const handlerSpec: Spec = {
   },
 }
 
+/** A store that the service can use, by its URL. */
+export interface StoreByUrl {
+  readonly url: string
+  readonly shards: number
+}
+
+export type EngineKind = StoreKind | StoreByUrl
+
 export interface OpenEngine extends AsyncDisposable {
   readonly engine: EngineOnDisk
 }
 
 /** Opens an engine. `place` is the path of an SQLite file or the URL of a PostgreSQL database. */
 export const openEngine = async (
-  kind: StoreKind,
+  kind: EngineKind,
   place: string,
   deliverers: DeliverersLayer,
 ): Promise<OpenEngine> => {
@@ -50,9 +61,10 @@ export const openEngine = async (
       Layer.provide([deliverers, WallClock.system, Ids.system]),
     ),
   )
+  const all = typeof kind === "string" ? shards : kind.shards
   const owningAll = Effect.gen(function* () {
     const engine = yield* Engine
-    yield* Effect.sleep(5).pipe(Effect.repeat({ while: () => engine.status().ownedShards < shards }))
+    yield* Effect.sleep(5).pipe(Effect.repeat({ while: () => engine.status().ownedShards < all }))
     return { scheduler: yield* Scheduler, store: yield* TimerStore }
   })
   try {
@@ -85,12 +97,15 @@ export const newPlace = async (kind: StoreKind, stack: AsyncDisposableStack): Pr
 export type DeliverersLayer = Layer.Layer<Deliverers, { readonly message: string }>
 
 const storeAt = (
-  kind: StoreKind,
+  kind: EngineKind,
   place: string,
-): Layer.Layer<TimerStore | ShardLeases | Documents, { readonly message: string }> =>
-  kind === "sqlite"
-    ? SqliteStore.layer({ path: place, shards, workerUrl, onFatal })
-    : PostgresStore.layer({ url: place, shards, onFatal })
+): Layer.Layer<TimerStore | ShardLeases | Documents, { readonly message: string }> => {
+  if (kind === "sqlite") return SqliteStore.layer({ path: place, shards, workerUrl, onFatal })
+  if (kind === "postgres") return PostgresStore.layer({ url: place, shards, onFatal })
+  const parsed = parseUrl(allStores, kind.url)
+  if (!("value" in parsed)) throw new Error(`the URL of the store ${parsed.problem}`)
+  return parsed.value.open({ shards: kind.shards, workerUrl, onFatal })
+}
 
 const workerUrl = new URL("../../server/src/stores/sqlite/worker.ts", import.meta.url)
 

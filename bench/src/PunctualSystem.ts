@@ -2,12 +2,11 @@
 import { makeHandlerDeliverer } from "@punctual/server/deliverers/handler/HandlerDeliverer"
 import { Deliverers } from "@punctual/server/ports/Deliverer"
 import { Effect, Layer } from "effect"
-import { namespace, openEngine } from "./EngineOnDisk.ts"
+import { type EngineKind, namespace, openEngine } from "./EngineOnDisk.ts"
 import type { System } from "./peers/works.ts"
-import type { StoreKind } from "./Service.ts"
 import { command } from "./work.ts"
 
-export const openPunctual = async (kind: StoreKind, place: string): Promise<System> => {
+export const openPunctual = async (kind: EngineKind, place: string): Promise<System> => {
   const deliverer = makeHandlerDeliverer()
   const toHandler = Layer.succeed(Deliverers, { byType: new Map([["handler" as const, deliverer]]) })
   const open = await openEngine(kind, place, toHandler)

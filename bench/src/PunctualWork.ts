@@ -6,7 +6,8 @@ import { inChild } from "./peers/inChild.ts"
 import type { Peer } from "./peers/Peer.ts"
 import type { StoreKind } from "./Service.ts"
 
-const script = fileURLToPath(new URL("./punctualMain.ts", import.meta.url))
+/** Does one piece of work in a process of its own. */
+export const punctualScript = fileURLToPath(new URL("./punctualMain.ts", import.meta.url))
 
 /** How durable an answered create is. */
 export const punctualTerms: Readonly<Record<StoreKind, string>> = {
@@ -21,7 +22,7 @@ const on = (kind: StoreKind, name: string): Peer => ({
   needs: kind === "postgres" ? ["postgres"] : [],
   run: async (work) => {
     await using stack = new AsyncDisposableStack()
-    return await inChild([script, kind, await newPlace(kind, stack)], work)
+    return await inChild([punctualScript, kind, await newPlace(kind, stack)], work)
   },
 })
 

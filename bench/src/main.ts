@@ -1,6 +1,7 @@
 // `npm run bench`: gives the same work to Punctual, its peers and the bare limits, in turns, on this machine.
 //   --only P2,P4   only these benchmarks; P5 is also the name of P5, P5R and P5K together
 //   --quick        a smoke run with very little work
+//   --stores A,B   the databases of Stores, besides SQLite and PostgreSQL; all of them by default
 //   --rounds N     how often each side runs (default 3)
 //   --peers        also run the systems that Punctual is compared with
 //   --scene TEXT   only the scenes of Isolation with this text in their name, such as "SQLite, bodies"; may be repeated.
@@ -26,11 +27,13 @@ import { P8 } from "./benchmarks/P8.ts"
 import { P9 } from "./benchmarks/P9.ts"
 import { P10 } from "./benchmarks/P10.ts"
 import { Size } from "./benchmarks/Size.ts"
+import { Stores } from "./benchmarks/Stores.ts"
 import { Vacuum } from "./benchmarks/Vacuum.ts"
 import { type KeptReport, mergeReports } from "./mergeReports.ts"
 import { peers } from "./peers/Peer.ts"
 import { headText, reportText } from "./resultText.ts"
 import { type ServerName, serverState, serverTitle, whyLeftOut } from "./Servers.ts"
+import { storeServers } from "./StoreServers.ts"
 import { type Surroundings, surroundings } from "./Surroundings.ts"
 
 const benchmarks: ReadonlyArray<Benchmark> = [
@@ -53,9 +56,10 @@ const benchmarks: ReadonlyArray<Benchmark> = [
   Size,
   Vacuum,
   Agent,
+  Stores,
 ]
 const ids = benchmarks.map(({ id }) => id).join(", ")
-const usage = `npm run bench -- [--only ${ids}] [--quick] [--peers] [--rounds N] [--scene TEXT]`
+const usage = `npm run bench -- [--only ${ids}] [--quick] [--peers] [--rounds N] [--scene TEXT] [--stores ${storeServers.map(({ id }) => id).join(",")}]`
 
 const say = (text: string) => process.stderr.write(`${text}\n`)
 
@@ -67,6 +71,7 @@ const readArguments = (): { readonly chosen: ReadonlyArray<Benchmark>; readonly 
       peers: { type: "boolean", default: false },
       rounds: { type: "string" },
       scene: { type: "string", multiple: true },
+      stores: { type: "string" },
       help: { type: "boolean", short: "h", default: false },
     },
   })
@@ -78,18 +83,27 @@ const readArguments = (): { readonly chosen: ReadonlyArray<Benchmark>; readonly 
   const isNamed = ({ id, family }: Benchmark, name: string) => id === name || family === name
   const unknown = wanted?.find((name) => !benchmarks.some((benchmark) => isNamed(benchmark, name)))
   if (unknown !== undefined) throw new Error(`there is no benchmark ${unknown}: choose from ${ids}`)
+  const stores = values.stores?.split(",").map((id) => id.trim())
+  const strange = stores?.find((id) => !storeServers.some((one) => one.id === id))
+  if (strange !== undefined)
+    throw new Error(
+      `there is no database ${strange}: choose from ${storeServers.map(({ id }) => id).join(", ")}`,
+    )
   const rounds = Number(values.rounds ?? (values.quick ? 1 : 3))
   if (!Number.isInteger(rounds) || rounds < 1 || rounds > 50)
     throw new Error("--rounds takes a whole number, 1 to 50")
   return {
-    chosen: benchmarks.filter(
-      (benchmark) => wanted === undefined || wanted.some((name) => isNamed(benchmark, name)),
+    chosen: benchmarks.filter((benchmark) =>
+      wanted === undefined
+        ? benchmark.isOnlyOnRequest !== true
+        : wanted.some((name) => isNamed(benchmark, name)),
     ),
     scale: {
       rounds,
       isQuick: values.quick,
       withPeers: values.peers,
       ...(values.scene === undefined ? {} : { scenes: values.scene }),
+      ...(stores === undefined ? {} : { stores }),
     },
   }
 }

@@ -39,6 +39,8 @@ export type Work =
       readonly pending: number
       readonly leadMs: number
       readonly fillWithinMs?: number
+      /** Also measures single creates by this number of callers: when a hundredth is filled, and when all is. */
+      readonly creates?: { readonly timers: number; readonly callers: number }
     }
 
 export interface Result {
@@ -49,6 +51,8 @@ export interface Result {
   readonly timers?: number
   /** The number of other pending timers after the fill. */
   readonly pending?: number
+  /** Single creates a second, with few and with all other timers pending. */
+  readonly createsPerSecond?: { readonly few: number; readonly many: number }
 }
 
 const hourMs = 3_600_000
@@ -134,9 +138,14 @@ const warmUpBurst = async (system: System, firings: Firings, timers: number): Pr
 
 const paced = async (system: System, work: Extract<Work, { work: "paced" }>): Promise<Result> => {
   const { seconds, leadMs, fillWithinMs = defaultFillWithinMs } = work
+  const deadlineMs = Date.now() + fillWithinMs
+  const few = await fill(system, work.creates === undefined ? 0 : work.pending / 100, deadlineMs)
+  const fewRate = await rateOf(system, work.creates)
   const fillingFrom = performance.now()
-  const pending = await fill(system, work.pending, Date.now() + fillWithinMs)
-  const intake = perSecond(pending, performance.now() - fillingFrom)
+  const filled = await fill(system, work.pending - few, deadlineMs)
+  const pending = few + filled
+  const intake = perSecond(filled, performance.now() - fillingFrom)
+  const manyRate = await rateOf(system, work.creates)
   const firings = new Firings()
   await system.start(firings.note)
   // The first second is not counted.
@@ -153,8 +162,18 @@ const paced = async (system: System, work: Extract<Work, { work: "paced" }>): Pr
   if (Date.now() > firstMs) throw new Error("the system could not create all timers before the first was due")
   const timers = work.perSecond * seconds
   await until(() => firings.count >= timers, leadMs + seconds * 1_000 + firedWithinMs, "firing")
-  return { latenessMs: firings.latenessMs, pending }
+  return {
+    latenessMs: firings.latenessMs,
+    pending,
+    ...(work.creates === undefined ? {} : { createsPerSecond: { few: fewRate, many: manyRate } }),
+  }
 }
+
+const rateOf = async (
+  system: System,
+  creates: Extract<Work, { work: "paced" }>["creates"],
+): Promise<number> =>
+  creates === undefined ? Number.NaN : await createEach(system, creates.timers, creates.callers)
 
 /** Returns how many timers were created. */
 const fill = async (system: System, timers: number, deadlineMs: number): Promise<number> => {
