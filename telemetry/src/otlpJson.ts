@@ -50,7 +50,11 @@ export const otlpJson: OtlpEncoding = {
 const linkJson = ({ traceId, spanId, isSampled }: SpanContext): string =>
   `{"traceId":"${traceId}","spanId":"${spanId}","flags":${(isSampled ? sampledFlags : sampledFlags - 1) | remoteFlags}}`
 
-const textJson = (text: string, maxChars: number): string => JSON.stringify(exportedText(text, maxChars))
+const textJson = (text: string, maxChars: number): string =>
+  text.length <= maxChars && plain.test(text) ? `"${text}"` : JSON.stringify(exportedText(text, maxChars))
+
+/** Most texts need no escapes, and a check is much cheaper than to write them with escapes. */
+const plain = /^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/
 
 const attributesJson = (attributes: TelemetryAttributes): string => {
   let text = "["
