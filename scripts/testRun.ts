@@ -19,7 +19,7 @@ export const runTests = async (run: TestRun, isAlone: boolean): Promise<Result> 
   try {
     const ended = await runProgram(
       {
-        title: `tests: ${run.title}, ${run.files.length} files`,
+        title: `tests: ${run.title}, ${run.files.length === 1 ? run.files[0] : `${run.files.length} files`}`,
         command: installed("bun"),
         args: [
           "test",

@@ -131,7 +131,6 @@ const parsed = (text: string): unknown => {
   }
 }
 
-/** The code of a network error says more than its text. */
 /** The runtime's codes of certificates that it does not accept. */
 const certificateReason = /CERT|SIGNATURE|ALTNAME|^ERR_(?:TLS|SSL)|_CRL|ISSUER/
 
