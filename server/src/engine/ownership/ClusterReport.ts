@@ -60,7 +60,8 @@ export const takenOverText = (node: string, shards: number): string =>
 
 export const waitingText = (holders: ReadonlyArray<string>, areMembers: boolean): string => {
   const names = holders.join(", ")
+  const [hold, areGone] = holders.length === 1 ? ["holds", "it is gone"] : ["hold", "they are gone"]
   return areMembers
-    ? `waiting: ${names} still holds shards that are assigned to this process`
-    : `waiting: ${names} holds the store; this process takes over when it is gone`
+    ? `waiting: ${names} still ${hold} shards that are assigned to this process`
+    : `waiting: ${names} ${hold} the store; this process takes over when ${areGone}`
 }

@@ -410,7 +410,9 @@ export class Ownership implements ClusterView {
     this.#hasSaidThatItWaits = isWaiting
     if (!isWaiting) return Effect.logInfo("the wait is over: this process fires now")
     const areMembers = [...holders].some((node) => this.#watch.memberOf(node) !== undefined)
-    return Effect.logWarning(waitingText([...holders], areMembers))
+    const text = waitingText([...holders], areMembers)
+    // A node that joins a cluster waits until the others hand over its shards: that is normal.
+    return areMembers ? Effect.logInfo(text) : Effect.logWarning(text)
   })
 }
 
