@@ -6,8 +6,12 @@ import { constants } from "node:os"
 import { join } from "node:path"
 import { bootstrap } from "./bootstrap.mjs"
 import { root } from "./install.mjs"
+import { releaseUsage } from "./release/usage.mjs"
 
-/** What each name needs (bootstrap.mjs), and the program with its first arguments. `bun` is the default program. */
+/**
+ * What each name needs (bootstrap.mjs), and the program with its first arguments. `bun` is the default program. A program
+ * that needs much has its `usage` here, so that `--help` installs nothing.
+ */
 const programs = {
   start: { needs: ["runtime", "pages"], args: ["app/src/main.ts", "serve"] },
   agent: { needs: ["runtime", "pages"], args: ["app/src/main.ts", "agent"] },
@@ -20,7 +24,7 @@ const programs = {
   test: { needs: [], args: ["scripts/check.ts"] },
   "test:clients": { needs: [], args: ["scripts/clients.ts"] },
   "test:matrix": { needs: [], args: ["scripts/matrix.ts"] },
-  release: { needs: [], args: ["scripts/release/main.ts"] },
+  release: { needs: [], args: ["scripts/release/main.ts"], usage: releaseUsage },
   fuzz: { needs: [], args: ["scripts/fuzz.ts"] },
   simulate: { needs: [], args: ["server/testkit/simulation/main.ts"] },
   format: { needs: [], program: "biome", args: ["check", "--write", "--error-on-warnings", "."] },
@@ -66,5 +70,10 @@ if (!Object.hasOwn(programs, name)) {
   console.error(`There is no program ${name}: use one of ${Object.keys(programs).sort().join(", ")}.`)
   process.exit(2)
 }
-bootstrap(programs[name].needs)
+const { needs, usage } = programs[name]
+if (usage !== undefined && rest.some((word) => word === "--help" || word === "-h")) {
+  console.log(usage)
+  process.exit(0)
+}
+bootstrap(needs)
 process.exit(await run(programs[name], rest))

@@ -10,13 +10,15 @@ const architectures: Readonly<Record<string, string>> = {
   "linux-arm64": "arm64",
 }
 
-export const buildImageContext = (built: ReadonlyArray<Platform>, folder: string): void => {
+/** Returns the architectures for which Docker can build the image. */
+export const buildImageContext = (built: ReadonlyArray<Platform>, folder: string): ReadonlyArray<string> => {
   mkdirSync(join(folder, "image", "data"), { recursive: true })
-  for (const platform of built) {
+  return built.flatMap((platform) => {
     const architecture = architectures[platform.name]
-    if (architecture === undefined) continue
+    if (architecture === undefined) return []
     const place = join(folder, "image", architecture)
     mkdirSync(place)
     linkSync(join(folder, "executables", executableName(platform)), join(place, "punctual"))
-  }
+    return [architecture]
+  })
 }

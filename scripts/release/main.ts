@@ -14,15 +14,9 @@ import { libraries } from "./libraries.ts"
 import { buildLibrary } from "./libraryPackage.ts"
 import { buildCommandPackage, buildPlatformPackage, packageName } from "./programPackage.ts"
 import { releaseProblems, releaseVersion } from "./releaseChecks.ts"
+import { releaseUsage } from "./usage.mjs"
 
 const names = platforms.map(({ name }) => name).join(", ")
-const usage = `npm run release -- [options]
-  --dry-run         build everything, and print the commands that would publish it
-  --out FOLDER      where the files go (default dist/release); the folder is emptied first
-  --only NAMES      only these platforms, separated by commas; only with --dry-run
-                    ${names}
-  --registry NAME   also publish the image and the chart there, such as ghcr.io/example`
-
 const say = (text: string): void => void process.stderr.write(`${text}\n`)
 
 interface Asked {
@@ -147,7 +141,9 @@ const publishing = ({ folder, registry }: Asked): ReadonlyArray<ReadonlyArray<st
             "deploy/docker/Dockerfile",
             "--tag",
             image,
-            join(folder, "executables"),
+            "--build-arg",
+            `VERSION=${version}`,
+            join(folder, "image"),
           ],
           ["docker", "push", image],
         ]),
@@ -171,7 +167,10 @@ const main = (): number => {
     return 1
   }
   buildPackages(folder, built)
-  buildImageContext(built, folder)
+  const architectures = buildImageContext(built, folder)
+  say(
+    `image: ${architectures.length > 0 ? `the folder image has the executables for ${architectures.join(", ")}` : "not possible without linux-x64-baseline or linux-arm64"}`,
+  )
   writeFileSync(join(folder, "sbom.cdx.json"), billOfMaterials(releaseVersion()))
   writeSums(folder)
   process.stdout.write(`${sizesOf(folder)}\n`)
@@ -194,6 +193,6 @@ const shownWord = (word: string, folder: string): string => {
 try {
   process.exitCode = main()
 } catch (error) {
-  say(`${error instanceof Error ? error.message : error}\n\n${usage}`)
+  say(`${error instanceof Error ? error.message : error}\n\n${releaseUsage}`)
   process.exitCode = 1
 }

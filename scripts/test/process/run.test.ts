@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url"
 import packageJson from "../../../package.json" with { type: "json" }
 import { type Program, ServiceProcess } from "../../../server/testkit/ServiceProcess.ts"
 import { TemporaryFolder } from "../../../server/testkit/TemporaryFolder.ts"
+import { platforms } from "../../release/executables.ts"
 
 const runFile = fileURLToPath(new URL("../../run.mjs", import.meta.url))
 
@@ -19,6 +20,13 @@ test("the exit code and the output of the program are passed on", async () => {
   const version = await ServiceProcess.command(["--version"], {}, run("punctual"))
   expect(version).toEqual({ code: 0, stdout: expect.stringMatching(/^punctual \d/), stderr: "" })
   expect((await ServiceProcess.command(["nonsense"], {}, run("punctual"))).code).toBe(2)
+})
+
+test("--help of a release prints its usage, and names every platform", async () => {
+  const { code, stdout, stderr } = await ServiceProcess.command(["--help"], {}, run("release"))
+  expect([code, stderr]).toEqual([0, ""])
+  expect(stdout).toStartWith("npm run release -- [options]\n")
+  expect(stdout.split(/[\s,]+/)).toEqual(expect.arrayContaining(platforms.map(({ name }) => name)))
 })
 
 test("an unknown name is refused with the names that exist", async () => {

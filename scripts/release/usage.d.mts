@@ -1,0 +1,2 @@
+/** What `npm run release -- --help` prints. */
+export declare const releaseUsage: string
