@@ -12,8 +12,12 @@ import { MemberList } from "../src/stores/MemberList.ts"
 import { textOfSpec } from "../src/stores/SpecText.ts"
 import { Leases } from "../src/stores/sqlite/Leases.ts"
 import { Lookup } from "../src/stores/sqlite/Lookup.ts"
+import { Merge } from "../src/stores/sqlite/level0/Merge.ts"
+import { MergeWork } from "../src/stores/sqlite/level0/MergeWork.ts"
+import { openOrders } from "../src/stores/sqlite/level0/openOrders.ts"
+import { idsOfReader, idsOfWriter } from "../src/stores/sqlite/level0/pendingIds.ts"
+import { ReaderOrders } from "../src/stores/sqlite/level0/ReaderOrders.ts"
 import { limits } from "../src/stores/sqlite/limits.ts"
-import { readNames } from "../src/stores/sqlite/namespaceNames.ts"
 import { openForWriting } from "../src/stores/sqlite/openDatabase.ts"
 import type { ProcessLock } from "../src/stores/sqlite/ProcessLock.ts"
 import { Reader } from "../src/stores/sqlite/Reader.ts"
@@ -26,6 +30,8 @@ import type { StoreFixture } from "./StoreFixture.ts"
 import { sampleTimer } from "./timers.ts"
 
 export const sqliteWorkerUrl = new URL("../src/stores/sqlite/worker.ts", import.meta.url)
+
+const movesOfSmallLayer = 3
 
 export interface TemporaryFolder {
   readonly path: string
@@ -42,52 +48,80 @@ export const temporaryFolder = (): TemporaryFolder => {
   }
 }
 
-export const sqliteAt = (path: string, options: { readonly shards: number }) =>
-  SqliteStore.layer({ path, shards: options.shards, workerUrl: sqliteWorkerUrl })
+export const sqliteAt = (path: string, options: { readonly shards: number; readonly layerMoves?: number }) =>
+  SqliteStore.layer({ path, workerUrl: sqliteWorkerUrl, ...options })
 
 /**
  * The storage of the store's writer thread, in the test's own thread. In the writer thread, a write runs all its steps
  * in one transaction; the suite takes them one by one.
  */
-export const sqliteStorageFixture: StorageFixture = {
-  name: "sqlite",
-  refusedTimer: sampleTimer({ revision: Number.NaN }),
-  storage: (options) =>
-    Layer.effectContext(
-      Effect.acquireRelease(
-        Effect.sync(() => {
-          const folder = temporaryFolder()
-          const opened = openForWriting({ path: folder.database, ...options })
-          return { folder, ...opened }
-        }),
-        ({ folder, database, lock }) =>
+export const sqliteStorageFixture = storageFixture("sqlite")
+
+/** Its layers hold three moves, so that merges begin after nearly every write and are met at every step. */
+export const mergingStorageFixture = storageFixture("sqlite that merges all the time", movesOfSmallLayer)
+
+function storageFixture(name: string, layerMoves?: number): StorageFixture {
+  return {
+    name,
+    refusedTimer: sampleTimer({ revision: Number.NaN }),
+    storage: (options) =>
+      Layer.effectContext(
+        Effect.acquireRelease(
           Effect.sync(() => {
-            database.close()
-            lock.close()
-            folder.dispose()
+            const folder = temporaryFolder()
+            const opened = openForWriting({ path: folder.database, ...options })
+            return { folder, ...opened }
           }),
-      ).pipe(Effect.map(({ database, lock }) => storageServices(database, lock))),
-    ),
+          ({ folder, database, lock }) =>
+            Effect.sync(() => {
+              database.close()
+              lock.close()
+              folder.dispose()
+            }),
+        ).pipe(
+          Effect.map(({ folder, database, lock }) =>
+            storageServices(folder.database, database, lock, layerMoves),
+          ),
+        ),
+      ),
+  }
 }
 
-const storageServices = (database: Database, lock: ProcessLock) => {
-  const lookup = new Lookup(database)
-  const writer = new Writer(database, lookup)
-  const reader = new Reader(database, lookup)
+const storageServices = (
+  path: string,
+  database: Database,
+  lock: ProcessLock,
+  layerMoves: number | undefined,
+) => {
+  const orders = openOrders(database, path)
+  const lookup = new Lookup(database, idsOfWriter(orders))
+  const writer = new Writer(orders, lookup)
+  const merging = new MergeWork(new Merge(orders), orders, lock, layerMoves)
+  const written = <A>(write: () => A): Effect.Effect<A> =>
+    Effect.sync(() => {
+      const result = write()
+      merging.afterCall((error) => {
+        throw error
+      })
+      merging.close()
+      return result
+    })
+  const readerOrders = new ReaderOrders(database, { isReadOnly: false })
+  const reader = new Reader(readerOrders, new Lookup(database, idsOfReader(readerOrders)))
   const leases = new Leases(database, writer, lock)
   const members = new MemberList()
   return Context.make(ShardStorage, {
     limits,
     open: () => Effect.void,
     look: (looks) => Effect.sync(() => looks.map((look) => lookup.look(look))),
-    commit: (commits) => Effect.sync(() => writer.commit(commits)),
-    insertNew: (shard, timers) => Effect.sync(() => writer.insertNew(shard, timers)),
+    commit: (commits) => written(() => writer.commit(commits)),
+    insertNew: (shard, timers) => written(() => writer.insertNew(shard, timers)),
     due: (query) => Effect.sync(() => unpackDuePage(reader.due(query))),
     dueHeads: (query) => Effect.sync(() => unpackHeads(reader.dueHeads(query))),
     scan: (scans) => Effect.sync(() => reader.scan(scans)),
     count: (scans, limit) => Effect.sync(() => reader.countIn(scans, limit)),
-    namespaces: (exclusiveAfter, limit) => Effect.sync(() => readNames(database, exclusiveAfter, limit)),
-    prune: (exclusiveBeforeMs, limit) => Effect.sync(() => writer.prune(exclusiveBeforeMs, limit)),
+    namespaces: (exclusiveAfter, limit) => Effect.sync(() => reader.namespaces(exclusiveAfter, limit)),
+    prune: (exclusiveBeforeMs, limit) => written(() => writer.prune(exclusiveBeforeMs, limit)),
     tally: Effect.sync(() => reader.tally()),
   }).pipe(
     Context.add(ShardLeases, {
@@ -103,34 +137,41 @@ const storageServices = (database: Database, lock: ProcessLock) => {
   )
 }
 
-export const sqliteFixture: StoreFixture = {
-  name: "sqlite",
-  fresh: (options) =>
-    Layer.unwrap(
-      Effect.map(
-        Effect.acquireRelease(Effect.sync(temporaryFolder), (folder) => Effect.sync(folder.dispose)),
-        (folder) => sqliteAt(folder.database, options),
+export const sqliteFixture = storeFixture("sqlite")
+export const mergingFixture = storeFixture("sqlite that merges all the time", {
+  layerMoves: movesOfSmallLayer,
+})
+
+function storeFixture(name: string, level0: { readonly layerMoves?: number } = {}): StoreFixture {
+  return {
+    name,
+    fresh: (options) =>
+      Layer.unwrap(
+        Effect.map(
+          Effect.acquireRelease(Effect.sync(temporaryFolder), (folder) => Effect.sync(folder.dispose)),
+          (folder) => sqliteAt(folder.database, { ...options, ...level0 }),
+        ),
       ),
-    ),
-  damageable: (options) =>
-    Layer.unwrap(
-      Effect.map(
-        Effect.acquireRelease(Effect.sync(temporaryFolder), (folder) => Effect.sync(folder.dispose)),
-        (folder) =>
-          Layer.merge(
-            sqliteAt(folder.database, options),
-            Layer.succeed(RowDamage, damageIn(folder.database)),
-          ),
+    damageable: (options) =>
+      Layer.unwrap(
+        Effect.map(
+          Effect.acquireRelease(Effect.sync(temporaryFolder), (folder) => Effect.sync(folder.dispose)),
+          (folder) =>
+            Layer.merge(
+              sqliteAt(folder.database, { ...options, ...level0 }),
+              Layer.succeed(RowDamage, damageIn(folder.database)),
+            ),
+        ),
       ),
-    ),
-  reopened: (options) => {
-    const folder = temporaryFolder()
-    return {
-      first: sqliteAt(folder.database, options),
-      second: sqliteAt(folder.database, options),
-      dispose: folder.dispose,
-    }
-  },
+    reopened: (options) => {
+      const folder = temporaryFolder()
+      return {
+        first: sqliteAt(folder.database, { ...options, ...level0 }),
+        second: sqliteAt(folder.database, { ...options, ...level0 }),
+        dispose: folder.dispose,
+      }
+    },
+  }
 }
 
 /** Uses its own connection, as another program would. */

@@ -9,21 +9,33 @@ import { prepareAll } from "./prepareAll.ts"
 import { type LifeRow, lifeOf, type TimerRow, timerOf } from "./rows.ts"
 import { lookupSql } from "./statements.ts"
 
+/** The row of the pending timer of a key. */
+export interface PendingIds {
+  idOf(key: TimerKey): number | undefined
+}
+
 export class Lookup {
   readonly #sql: { readonly [name in keyof typeof lookupSql]: Statement }
 
-  constructor(database: Database) {
+  readonly #pendingIds: PendingIds
+
+  constructor(database: Database, pendingIds: PendingIds) {
     this.#sql = prepareAll(database, lookupSql)
+    this.#pendingIds = pendingIds
+  }
+
+  pendingId(key: TimerKey): number | undefined {
+    return this.#pendingIds.idOf(key)
   }
 
   look({ key, lives, withPayload }: Look): Known {
+    const id = this.pendingId(key)
     const found = this.#sql.probe.get(key.namespace, key.timerId) as {
-      pending: number | null
       ended: number | null
       dead: number | null
     }
     const known = {
-      pending: found.pending === null ? undefined : this.#pending(key, withPayload),
+      pending: id === undefined ? undefined : this.#pending(id, key, withPayload),
       last: this.#last(key, found.ended, found.dead, withPayload),
     }
     if (lives === undefined || lives.length === 0) return known
@@ -37,8 +49,9 @@ export class Lookup {
     return (row as LifeRow | null) ?? undefined
   }
 
-  #pending(key: TimerKey, withPayload: boolean): Timer | undefined {
-    const row = this.#sql.head.get(key.namespace, key.timerId) as TimerRow
+  #pending(id: number, key: TimerKey, withPayload: boolean): Timer | undefined {
+    const row = this.#sql.head.get(id) as TimerRow | null
+    if (row === null) return undefined
     const body = (withPayload ? this.#sql.body : this.#sql.spec).get(row.id) as {
       spec: string
       payload?: Uint8Array | null

@@ -22,10 +22,12 @@ import type { WalkPlace } from "../ListLane.ts"
 import { ListWalk } from "../ListWalk.ts"
 import type { DuePack, WalkedPack } from "./calls.ts"
 import type { Lookup } from "./Lookup.ts"
+import type { ReaderOrders } from "./level0/ReaderOrders.ts"
+import { readNames } from "./namespaceNames.ts"
 import { type Field, type Pack, PackWriter } from "./Pack.ts"
 import { bytesOfUuid, dashed } from "./rows.ts"
 import { bucketsSql, countSql, scannedHead, scanSql } from "./scans.ts"
-import { readerSql } from "./statements.ts"
+import { type DueChoice, dueSql, tallySql } from "./statements.ts"
 import { writeHead, writeLife, writeTimer } from "./timerWire.ts"
 
 const mostPrepared = 200
@@ -46,19 +48,25 @@ type Statements<A> = Generator<number, A>
 
 export class Reader {
   readonly #database: Database
+  readonly #orders: ReaderOrders
   readonly #lookup: Lookup
   /** By their text. Lists and counts have about a hundred shapes, and few of them are in use. */
   readonly #prepared = new Map<string, Statement>()
 
-  constructor(database: Database, lookup: Lookup) {
-    this.#database = database
+  constructor(orders: ReaderOrders, lookup: Lookup) {
+    this.#database = orders.database
+    this.#orders = orders
     this.#lookup = lookup
   }
 
   /** Reads row by row, so that nothing is read beyond the row that reaches the limit of bytes. */
   due(query: DueQuery): DuePack {
+    return this.#orders.atOneInstant(() => this.#due(query))
+  }
+
+  #due(query: DueQuery): DuePack {
     const out = new PackWriter()
-    const sql = dueSql(readerSql.due, query)
+    const sql = dueSql.timers(this.#orders.shown, choiceOf(query))
     let rows = 0
     let bytes = 0
     for (const row of this.#query(sql).iterate(...dueValues(query))) {
@@ -74,17 +82,20 @@ export class Reader {
 
   /** For each timer: namespace, timerId, uuid, fireId, fireAt. */
   dueHeads(query: DueQuery): Pack {
-    const out = new PackWriter()
-    for (const row of this.#query(dueSql(readerSql.heads, query)).values(...dueValues(query))) {
-      const [uuid, namespace, timerId, fireId, fireAt] = row as [string, string, string, string, number]
-      writeHead(out, { namespace, timerId, uuid, fireId: dashed(fireId), fireAt })
-    }
-    return out.finish()
+    return this.#orders.atOneInstant(() => {
+      const out = new PackWriter()
+      const sql = dueSql.heads(this.#orders.shown, choiceOf(query))
+      for (const row of this.#query(sql).values(...dueValues(query))) {
+        const [uuid, namespace, timerId, fireId, fireAt] = row as [string, string, string, string, number]
+        writeHead(out, { namespace, timerId, uuid, fireId: dashed(fireId), fireAt })
+      }
+      return out.finish()
+    })
   }
 
   /** The pending timer, the last life and the named life, each after a flag that says whether it exists. */
   find(key: TimerKey, life: NamedLife | undefined): Pack {
-    return this.#atOneInstant(() => {
+    return this.#orders.atOneInstant(() => {
       const lives = life === undefined ? [] : [life]
       const { pending, last, lives: [named] = [] } = this.#lookup.look({ key, lives, withPayload: true })
       const out = new PackWriter()
@@ -112,15 +123,21 @@ export class Reader {
   }
 
   scan(scans: ReadonlyArray<Scan>): ReadonlyArray<ReadonlyArray<ScannedHead>> {
-    return resultOf(this.#scan(scans))
+    return this.#orders.atOneInstant(() => resultOf(this.#scan(scans)))
   }
 
   countIn(scans: ReadonlyArray<Scan>, limit: number): number {
-    return resultOf(this.#countIn(scans, limit))
+    return this.#orders.atOneInstant(() => resultOf(this.#countIn(scans, limit)))
+  }
+
+  namespaces(exclusiveAfter: string, limit: number): ReadonlyArray<string> {
+    return this.#orders.atOneInstant(() =>
+      readNames(this.#database, this.#orders.shown, exclusiveAfter, limit),
+    )
   }
 
   tally(): Tally {
-    return { ...emptyTally, ...(this.#query(readerSql.tally).get() as Tally) }
+    return { ...emptyTally, ...(this.#query(tallySql).get() as Tally) }
   }
 
   *#list(walk: ListWalk): Statements<WalkedPack> {
@@ -161,7 +178,7 @@ export class Reader {
   *#scan(scans: ReadonlyArray<Scan>): Statements<ReadonlyArray<ReadonlyArray<ScannedHead>>> {
     const pages: Array<ReadonlyArray<ScannedHead>> = []
     for (const scan of scans) {
-      const { text, values } = scanSql(scan)
+      const { text, values } = scanSql(scan, this.#orders.shown)
       const rows = this.#query(text).values(...values)
       pages.push(rows.map((row) => scannedHead(scan, row)))
       yield rows.length
@@ -182,7 +199,7 @@ export class Reader {
     let rows = 0
     for (const scan of scans) {
       if (rows === limit) break
-      const { text, values } = countSql({ ...scan, limit: limit - rows })
+      const { text, values } = countSql({ ...scan, limit: limit - rows }, this.#orders.shown)
       const counted = Number(this.#query(text).values(...values)[0]?.[0])
       rows += counted
       yield counted / countedPerRow
@@ -198,7 +215,7 @@ export class Reader {
     const counts = new Array<number>(buckets.buckets).fill(0)
     let rows = 0
     for (const scan of scans) {
-      const { text, values } = bucketsSql({ ...scan, limit: limit + 1 - rows }, buckets)
+      const { text, values } = bucketsSql({ ...scan, limit: limit + 1 - rows }, buckets, this.#orders.shown)
       let counted = 0
       for (const [bucket, count] of this.#query(text).values(...values) as Array<[number, number]>) {
         counts[bucket] = (counts[bucket] ?? 0) + count
@@ -214,7 +231,7 @@ export class Reader {
   /** Each slice sees one instant. A later slice sees what was committed in the meantime. */
   *#inSlices<A>(work: Statements<A>): Sliced<A> {
     for (;;) {
-      const last = this.#atOneInstant(() => oneSlice(work))
+      const last = this.#orders.atOneInstant(() => oneSlice(work))
       if (last.done) return last.value
       yield
     }
@@ -236,15 +253,6 @@ export class Reader {
     this.#prepared.get(sql)?.finalize()
     this.#prepared.delete(sql)
   }
-
-  #atOneInstant<A>(read: () => A): A {
-    this.#database.run("BEGIN")
-    try {
-      return read()
-    } finally {
-      this.#database.run("COMMIT")
-    }
-  }
 }
 
 const oneSlice = <A>(work: Statements<A>): IteratorResult<number, A> => {
@@ -263,12 +271,12 @@ const resultOf = <A>(work: Generator<unknown, A>): A => {
   }
 }
 
-const dueSql = (pages: (typeof readerSql)["due" | "heads"], { only, except }: DueQuery): string => {
-  if (only !== undefined) return pages.only
-  return except === undefined || except.length === 0 ? pages.all : pages.except
+const choiceOf = ({ only, except }: DueQuery): DueChoice => {
+  if (only !== undefined) return "only"
+  return except === undefined || except.length === 0 ? "all" : "except"
 }
 
-/** Writes the columns of `readerSql.due`, and returns how many bytes they have. */
+/** Writes the columns of `dueSql.timers`, and returns how many bytes they have. */
 const writeDueRow = (out: PackWriter, row: Array<unknown>): number => {
   // The types of the columns, in the order of the statement.
   const payload = row.pop() as Uint8Array | null

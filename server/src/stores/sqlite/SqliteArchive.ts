@@ -41,11 +41,11 @@ const archiveOf = (database: Database, path: string): TimerArchive => {
   const parts: ReadonlyArray<Part> = [
     {
       name: "pending",
-      first: ["", ""],
+      first: [0],
       statement: database.prepare(archiveSql.pending),
       read: (row: PendingRow) => ({
         item: { kind: "pending", timer: timerOf(keyOfRow(row), row, row.spec, row.payload) },
-        key: [row.namespace, row.timer_id],
+        key: [row.id],
       }),
     },
     { name: "history", first: [0], statement: database.prepare(archiveSql.history), read: readLifeRow },

@@ -21,6 +21,8 @@ import { type ExaminedRow, examinedColumns, RowExamination } from "../RowExamina
 import type { DocumentsAfter } from "./calls.ts"
 import { hasUnknownFormat } from "./damage.ts"
 import { describe, isDamage } from "./failures.ts"
+import { faultsOfOrders } from "./level0/faultsOfOrders.ts"
+import { ReaderOrders } from "./level0/ReaderOrders.ts"
 import { migrations } from "./migrations/all.ts"
 import { faultsIn, hasTable, openBeside } from "./openBeside.ts"
 import { numberIn } from "./openDatabase.ts"
@@ -35,14 +37,18 @@ const noneOverdue: StoreReport["overdue"] = { count: 0, worst: [] }
 export const examineFile = (path: string, options: ExamineOptions): FileReport => {
   const { database, schemaVersion } = openBeside(path)
   try {
+    const orders = hasTable(database, "journal")
+      ? new ReaderOrders(database, { isReadOnly: true })
+      : undefined
     database.run("BEGIN")
     const shards = numberIn(database, "SELECT count(*) FROM shards")
     const structure = structureOf(database, options.isFull)
     if (hasUnknownFormat(path)) structure.push("its header has an unknown format, so it cannot be written")
+    if (orders !== undefined) withFaultsTold(structure, () => structure.push(...faultsOfOrders(orders)))
     const counted = withFaultsTold(structure, () => ({
       shards: shardsOf(database, shards),
-      overdue: overdueIn(database, shards, options.overdueBeforeMs),
-      overdueIfPaused: overdueIn(database, shards, options.overdueBeforeMsIfPaused),
+      overdue: overdueIn(database, options.overdueBeforeMs),
+      overdueIfPaused: overdueIn(database, options.overdueBeforeMsIfPaused),
       deadByNamespace: deadByNamespace(database),
     }))
     const rows = withFaultsTold(structure, () => examineRows(database, schemaVersion === migrations.length))
@@ -118,7 +124,7 @@ const shardsOf = (database: Database, shards: number): ReadonlyArray<ShardReport
     { length: shards },
     (): MutableRows => ({ pending: 0, delivered: 0, cancelled: 0, dead: 0 }),
   )
-  const pending = database.query("SELECT shard, count(*) FROM timers INDEXED BY timers_by_due GROUP BY shard")
+  const pending = database.query("SELECT shard, count(*) FROM timers GROUP BY shard")
   for (const [shard, count] of pending.values()) {
     const own = rows[Number(shard)]
     if (own !== undefined) own.pending = Number(count)
@@ -155,19 +161,19 @@ interface OverdueRow {
   readonly last_attempt: string | null
 }
 
-const overdueIn = (database: Database, shards: number, beforeMs: number): StoreReport["overdue"] => {
-  const ofShard = "FROM timers INDEXED BY timers_by_due WHERE shard = ?1 AND fire_at < ?2"
-  const counting = database.query<{ count: number }, [number, number]>(`SELECT count(*) AS count ${ofShard}`)
-  const naming = database.query<OverdueRow, [number, number]>(
-    `SELECT namespace, timer_id, fire_at, attempts, last_attempt ${ofShard} ORDER BY fire_at, fire_id LIMIT ${namedMost}`,
-  )
-  let count = 0
-  const worst: Array<OverdueTimer> = []
-  for (let shard = 0; shard < shards; shard++) {
-    count += counting.get(shard, beforeMs)?.count ?? 0
-    worst.push(...naming.all(shard, beforeMs).map(overdueOf))
-  }
-  return { count, worst: worst.sort((a, b) => a.fireAt - b.fireAt).slice(0, namedMost) }
+/** Reads the rows themselves, so that a timer that an order lacks is found as well. */
+const overdueIn = (database: Database, beforeMs: number): StoreReport["overdue"] => {
+  const isOverdue = "FROM timers WHERE fire_at < ?1"
+  const count = database
+    .query<{ count: number }, [number]>(`SELECT count(*) AS count ${isOverdue}`)
+    .get(beforeMs)
+  const worst = database
+    .query<OverdueRow, [number]>(
+      `SELECT namespace, timer_id, fire_at, attempts, last_attempt ${isOverdue}
+       ORDER BY fire_at, fire_id LIMIT ${namedMost}`,
+    )
+    .all(beforeMs)
+  return { count: count?.count ?? 0, worst: worst.map(overdueOf) }
 }
 
 const overdueOf = (row: OverdueRow): OverdueTimer => {

@@ -31,6 +31,8 @@ export interface SqliteStoreOptions {
   readonly shards: number
   /** The file worker.ts as a URL. The program's entry builds it, because elsewhere it breaks when compiled. */
   readonly workerUrl: URL
+  /** After how many creates, moves and ends of timers a merge begins (level0/MergeWork.ts). Tests set it. */
+  readonly layerMoves?: number
   /** Called once when the store can no longer be trusted. The process should end. */
   readonly onFatal?: (message: string) => void
 }
@@ -59,12 +61,12 @@ export const SqliteStore = {
 
 const openThread = <Calls extends { [method in keyof Calls]: (args: never) => unknown }>(
   role: "writer" | "reader",
-  { path, shards, workerUrl }: SqliteStoreOptions,
+  { path, shards, workerUrl, layerMoves }: SqliteStoreOptions,
   sharedEnd: SharedEnd,
 ) =>
   Effect.acquireRelease(
     Effect.tryPromise({
-      try: () => StoreThread.open<Calls>(workerUrl, { role, path, shards }, sharedEnd),
+      try: () => StoreThread.open<Calls>(workerUrl, { role, path, shards, layerMoves }, sharedEnd),
       catch: (error) =>
         error instanceof OpenFailure
           ? new SqliteOpenError({ reason: error.reason, message: error.message })

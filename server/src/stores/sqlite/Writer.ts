@@ -14,6 +14,8 @@ import { wordsOfNew } from "../keyChangeOf.ts"
 import { textOfSpec } from "../SpecText.ts"
 import { describe, isOfItem } from "./failures.ts"
 import type { Lookup } from "./Lookup.ts"
+import type { Place } from "./level0/Move.ts"
+import type { WriterOrders } from "./level0/WriterOrders.ts"
 import { limits } from "./limits.ts"
 import { prepareAll } from "./prepareAll.ts"
 import { changingValues, type LifeRow, lifeValues } from "./rows.ts"
@@ -35,6 +37,7 @@ type Apply = (shard: number, change: KeyChange) => Inserted
 
 export class Writer {
   readonly #database: Database
+  readonly #orders: WriterOrders
   readonly #lookup: Lookup
   readonly #sql: { readonly [name in keyof typeof writerSql]: Statement }
   readonly #memory = new WriteMemory()
@@ -48,10 +51,11 @@ export class Writer {
   /** The commits of the open transaction. They count once it is committed. */
   #accepted: Array<Pick<Commit, "shard" | "epoch" | "number">> = []
 
-  constructor(database: Database, lookup: Lookup) {
-    this.#database = database
+  constructor(orders: WriterOrders, lookup: Lookup) {
+    this.#database = orders.database
+    this.#orders = orders
     this.#lookup = lookup
-    this.#sql = prepareAll(database, writerSql)
+    this.#sql = prepareAll(orders.database, writerSql)
   }
 
   /** The returned object contains the answers. */
@@ -111,6 +115,18 @@ export class Writer {
     return writeTransaction(this.#database, body)
   }
 
+  /** A transaction that knows all of the journal, and in the end writes its own moves into it. */
+  #onOrders<A>(body: () => A): A {
+    return this.#orders.keeping(() =>
+      this.transaction(() => {
+        this.#orders.follow()
+        const result = body()
+        this.#orders.writeJournal()
+        return result
+      }),
+    )
+  }
+
   /**
    * Runs in a transaction without savepoints, which would copy every touched page. If a change turns out to be invalid,
    * everything is repeated from the start, with a savepoint for each change.
@@ -131,18 +147,20 @@ export class Writer {
 
   #accepting<A>(body: () => A): A {
     this.#accepted = []
-    const result = this.transaction(body)
+    const result = this.#onOrders(body)
     for (const { shard, epoch, number } of this.#accepted) this.#lastCommits.set(shard, { epoch, number })
     return result
   }
 
   #alone(apply: () => Inserted): Inserted {
     this.#database.run("SAVEPOINT change")
+    const mark = this.#orders.mark
     try {
       return apply()
     } catch (error) {
       if (!isOfItem(error)) throw error
       this.#database.run("ROLLBACK TO change")
+      this.#orders.undoTo(mark)
       return { refused: describe(error) }
     } finally {
       if (this.#database.inTransaction) this.#database.run("RELEASE change")
@@ -186,10 +204,21 @@ export class Writer {
     const life = this.#lifeExpected(change)
     if (life === "missed") return false
     if (expects.pending) {
-      const id = this.#rowInState(change)
-      if (id === undefined) return false
+      const row = this.#rowInState(change)
+      if (row === undefined) return false
+      const { id, shard: rowShard, fire_at: fireAt } = row
+      const from = { fireAt, fireId: expects.pending.fireId }
       if (pending === null) this.#remove(id)
       else if (pending !== undefined) this.#update(id, change, pending)
+      if (pending !== undefined && hasMoved(from, pending)) {
+        this.#orders.move({
+          id,
+          shard: rowShard,
+          key: keyIn(change.key),
+          from,
+          to: pending === null ? undefined : placeOf(pending),
+        })
+      }
     } else if (pending) {
       if (!this.#insert(shard, change, pending)) return false
     } else if (expects.pending === null && !this.#hasNoRow(change)) return false
@@ -207,11 +236,12 @@ export class Writer {
     return (row?.state ?? null) === life.state ? row : "missed"
   }
 
-  #rowInState({ key, expects: { pending } }: KeyChange): number | undefined {
+  #rowInState({ key, expects: { pending } }: KeyChange): RowInState | undefined {
     if (!pending) return undefined
+    const id = this.#lookup.pendingId(key)
+    if (id === undefined) return undefined
     const { fireId, attempts, revision, askedAt = null } = pending
-    const state = [key.namespace, key.timerId, fireId, attempts, revision, askedAt] as const
-    return (this.#sql.inState.get(...state) as { id: number } | null)?.id
+    return (this.#sql.inState.get(id, fireId, attempts, revision, askedAt) as RowInState | null) ?? undefined
   }
 
   /** Whether the key has no pending row, and its last life is the expected one. */
@@ -225,10 +255,25 @@ export class Writer {
     const { key, expects } = change
     const isOfUnusedKey = expects.last === null
     if (!isOfUnusedKey && !this.#hasNoRow(change)) return false
-    const statement = isOfUnusedKey ? this.#sql.insertNewTimer : this.#sql.insertTimer
-    const { changes } = statement.run(shard, key.uuid, key.namespace, key.timerId, ...changingValues(timer))
+    const moved = this.#orders.movedIdOf(key)
+    if (typeof moved === "number") return false
+    const statement = !isOfUnusedKey
+      ? this.#sql.insertTimer
+      : moved === null
+        ? this.#sql.insertTimerWithoutLives
+        : this.#sql.insertNewTimer
+    const id = this.#orders.newId()
+    const { changes } = statement.run(
+      id,
+      shard,
+      key.uuid,
+      key.namespace,
+      key.timerId,
+      ...changingValues(timer),
+    )
     if (changes === 0) return false
-    this.#sql.insertBody.run(textOfSpec(timer.spec), timer.payload ?? null)
+    this.#sql.insertBody.run(id, textOfSpec(timer.spec), timer.payload ?? null)
+    this.#orders.move({ id, shard, key: keyIn(key), from: undefined, to: placeOf(timer) })
     return true
   }
 
@@ -272,6 +317,20 @@ const count = (tally: MutableTally, of: KeyChange["tally"]): void => {
     tally[counted] += of[counted] ?? 0
   }
 }
+
+interface RowInState {
+  readonly id: number
+  readonly shard: number
+  readonly fire_at: number
+}
+
+const placeOf = ({ fireAt, fireId }: Timer): Place => ({ fireAt, fireId })
+
+const hasMoved = (from: Place, to: Timer | null): boolean =>
+  to === null || to.fireAt !== from.fireAt || to.fireId !== from.fireId
+
+/** Only the key: the given one may be a timer with its payload, and a layer would keep that in memory. */
+const keyIn = ({ namespace, timerId, uuid }: TimerKey): TimerKey => ({ namespace, timerId, uuid })
 
 const unusedKey: Expectation = { pending: null, last: null }
 

@@ -66,6 +66,8 @@ export interface DocumentsAfter {
 
 export interface ThreadOptions extends OpenOptions {
   readonly role: "writer" | "reader" | "keeper"
+  /** After how many moves of timers a merge begins. */
+  readonly layerMoves?: number | undefined
 }
 
 export type ThreadRequest =

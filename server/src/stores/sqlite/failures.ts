@@ -1,5 +1,7 @@
 // What SQLite's errors mean to the store. After some of them nothing may be acknowledged any more. If the fsync of a
 // commit failed, the content of the disk is unknown, so the process ends and a restart recovers.
+import { MergeContradiction } from "./level0/Merge.ts"
+import { DamagedJournal } from "./level0/Move.ts"
 
 const fatalCodes = [
   "SQLITE_IOERR",
@@ -16,12 +18,18 @@ const itemCodes = ["SQLITE_CONSTRAINT", "SQLITE_MISMATCH", "SQLITE_TOOBIG", "SQL
 export const codeOf = (error: unknown): string =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : ""
 
-export const isFatal = (error: unknown): boolean => fatalCodes.some((code) => codeOf(error).startsWith(code))
+export const isFatal = (error: unknown): boolean =>
+  isContradiction(error) || fatalCodes.some((code) => codeOf(error).startsWith(code))
+
+/** The journal or the orders of timers are not what this program has written. */
+const isContradiction = (error: unknown): boolean =>
+  error instanceof DamagedJournal || error instanceof MergeContradiction
 
 /**
  * The file was changed by something other than SQLite. An unknown format number is reported without a code of its own.
  */
 export const isDamage = (error: unknown): boolean =>
+  isContradiction(error) ||
   /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error)) ||
   (error instanceof Error && error.message === "unsupported file format")
 
@@ -34,9 +42,12 @@ export const describe = (error: unknown): string => {
   return code === "" || message.includes(code) ? message : `${message} (${code})`
 }
 
+/** Another program holds the file's lock. */
+export const isTemporary = (error: unknown): boolean => /^SQLITE_(BUSY|LOCKED)/.test(codeOf(error))
+
 /** The text of a temporary error, for the log. Another program holds the lock: the service has one writer. */
 export const refusal = (error: unknown, path: string): string =>
-  /^SQLITE_(BUSY|LOCKED)/.test(codeOf(error))
+  isTemporary(error)
     ? `${path} is locked by another program, which must release it (${describe(error)})`
     : describe(error)
 

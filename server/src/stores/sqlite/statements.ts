@@ -1,6 +1,7 @@
 // All statements of the hot paths, by name, so that a test can check the query plan of each. INDEXED BY makes a missing
 // index an error instead of a scan. Keys are (?1 namespace, ?2 timer_id).
 import { pendingFields, type TimerField } from "../../domain/timerFields.ts"
+import { type LayerName, pageOfLevels, unionOfLevels } from "./level0/orders.ts"
 import {
   deadColumns,
   fieldColumns,
@@ -24,8 +25,11 @@ const parameterOf = ({ kind }: TimerField, number: number): string =>
 const values = (fields: ReadonlyArray<TimerField>, from: number): string =>
   fields.map((field, index) => parameterOf(field, from + index)).join(", ")
 
-const timerNames = `shard, uuid, namespace, timer_id, ${names(pendingFields)}`
-const timerValues = `?1, unhex(?2), ?3, ?4, ${values(pendingFields, 5)}`
+const timerNames = `id, shard, uuid, namespace, timer_id, ${names(pendingFields)}`
+const timerValues = `?1, ?2, unhex(?3), ?4, ?5, ${values(pendingFields, 6)}`
+const lacks = (table: string, source: string): string =>
+  `NOT EXISTS (SELECT 1 FROM ${table} ${source} WHERE namespace = ?4 AND timer_id = ?5)`
+const hasNoLives = `${lacks("history", "INDEXED BY history_by_key")} AND ${lacks("dead", "INDEXED BY dead_by_key")}`
 
 const lifeNames = `uuid, namespace, timer_id, ${names(storedLifeFields)}, spec`
 /** The number of the parameter with the spec, which is the last one. */
@@ -33,10 +37,9 @@ const specNumber = 4 + storedLifeFields.length
 const lifeValues = `unhex(?1), ?2, ?3, ${values(storedLifeFields, 4)}, ?${specNumber}`
 
 export const lookupSql = {
-  /** What exists under a key, as row ids and revisions. */
-  probe: `SELECT (SELECT id FROM timers INDEXED BY timers_by_key WHERE namespace = ?1 AND timer_id = ?2) AS pending,
-    ${lastRevision("history")} AS ended, ${lastRevision("dead")} AS dead`,
-  head: `SELECT ${timerColumns} FROM timers AS t INDEXED BY timers_by_key WHERE namespace = ?1 AND timer_id = ?2`,
+  /** The last lives of a key, as revisions. */
+  probe: `SELECT ${lastRevision("history")} AS ended, ${lastRevision("dead")} AS dead`,
+  head: `SELECT ${timerColumns} FROM timers AS t WHERE id = ?1`,
   spec: "SELECT spec FROM bodies WHERE id = ?1",
   body: "SELECT spec, payload FROM bodies WHERE id = ?1",
   endedLife: `SELECT ${historyColumns} FROM history INDEXED BY history_by_key
@@ -55,17 +58,17 @@ export const writerSql = {
   insertTimer: `INSERT INTO timers (${timerNames}) VALUES (${timerValues})`,
   /** Inserts only if the key is unused. Most puts have unused keys, and need no look beforehand. */
   insertNewTimer: `INSERT INTO timers (${timerNames}) SELECT ${timerValues}
-    WHERE NOT EXISTS (SELECT 1 FROM history INDEXED BY history_by_key WHERE namespace = ?3 AND timer_id = ?4)
-      AND NOT EXISTS (SELECT 1 FROM dead INDEXED BY dead_by_key WHERE namespace = ?3 AND timer_id = ?4)
-    ON CONFLICT (namespace, timer_id) DO NOTHING`,
-  insertBody: "INSERT INTO bodies (id, spec, payload) VALUES (last_insert_rowid(), ?1, ?2)",
+    WHERE ${lacks("timer_keys", "")} AND ${hasNoLives}`,
+  /** The same for a key that has no pending timer, although the table of keys may still have one. */
+  insertTimerWithoutLives: `INSERT INTO timers (${timerNames}) SELECT ${timerValues} WHERE ${hasNoLives}`,
+  insertBody: "INSERT INTO bodies (id, spec, payload) VALUES (?1, ?2, ?3)",
   updateTimer: `UPDATE timers SET ${pendingFields.map((field, index) => `${field.column} = ${parameterOf(field, index + 2)}`).join(", ")}
     WHERE id = ?1`,
   updateBody: "UPDATE bodies SET spec = ?2, payload = ?3 WHERE id = ?1",
   updateSpec: "UPDATE bodies SET spec = ?2 WHERE id = ?1",
   /** The pending row, if it is still in this state. */
-  inState: `SELECT id FROM timers INDEXED BY timers_by_key WHERE namespace = ?1 AND timer_id = ?2
-    AND fire_id = unhex(?3, '-') AND attempts = ?4 AND revision = ?5 AND asked_at IS ?6`,
+  inState: `SELECT id, shard, fire_at FROM timers
+    WHERE id = ?1 AND fire_id = unhex(?2, '-') AND attempts = ?3 AND revision = ?4 AND asked_at IS ?5`,
   deleteTimer: "DELETE FROM timers WHERE id = ?1",
   deleteBody: "DELETE FROM bodies WHERE id = ?1",
   insertEnded: `INSERT INTO history (${lifeNames}, state, id, reason)
@@ -99,35 +102,80 @@ export const writerSql = {
   freeAll: "UPDATE shards SET node = NULL WHERE node IS NOT NULL",
 } as const
 
-const after = "(t.fire_at, t.fire_id) > (?2, ?3) AND t.fire_at <= ?4"
-const inDueOrder = "ORDER BY t.fire_at, t.fire_id LIMIT ?5"
+/** The row of the pending timer of a key, as the tables know it. */
+export const storedIdSql = "SELECT id FROM timer_keys WHERE namespace = ?1 AND timer_id = ?2"
 
-const duePages = (columns: string, join: string) => ({
-  all: `SELECT ${columns} FROM timers AS t INDEXED BY timers_by_due ${join}
-    WHERE t.shard = ?1 AND ${after} ${inDueOrder}`,
-  only: `SELECT ${columns} FROM timers AS t INDEXED BY timers_by_namespace ${join}
-    WHERE t.shard = ?1 AND t.namespace = ?6 AND ${after} ${inDueOrder}`,
-  /** ?6 is a JSON array of namespaces. */
-  except: `SELECT ${columns} FROM timers AS t INDEXED BY timers_by_due ${join}
-    WHERE t.shard = ?1 AND ${after} AND t.namespace NOT IN (SELECT value FROM json_each(?6)) ${inDueOrder}`,
-})
+/** The same with these layers. */
+export const pendingIdSql = (layers: ReadonlyArray<LayerName>): string =>
+  `${unionOfLevels(
+    layers,
+    "keys",
+    (from, conditions) =>
+      `SELECT e.id FROM ${from} WHERE ${["e.namespace = ?1", "e.timer_id = ?2", ...conditions].join(" AND ")}`,
+  )} LIMIT 1`
 
-/** CROSS JOIN keeps the order of the loops: first the index, then its bodies. */
-const withBody = "CROSS JOIN bodies AS b ON b.id = t.id"
+/** All namespaces, or only ?6, or all except those in the JSON array ?6. */
+export type DueChoice = "all" | "only" | "except"
 
-export const readerSql = {
+const choices: { readonly [choice in DueChoice]: ReadonlyArray<string> } = {
+  all: [],
+  only: ["e.namespace = ?6"],
+  except: ["e.namespace NOT IN (SELECT value FROM json_each(?6))"],
+}
+
+/** A page of entries in due order, and the rows that belong to them. CROSS JOIN keeps the order of the loops. */
+const duePage = (
+  layers: ReadonlyArray<LayerName>,
+  choice: DueChoice,
+  {
+    columns,
+    join,
+    further,
+  }: { readonly columns: string; readonly join: string; readonly further: ReadonlyArray<string> },
+): string => {
+  const page = pageOfLevels(
+    layers,
+    choice === "only" ? "times" : "dues",
+    (from, conditions) => {
+      const all = [
+        "e.shard = ?1",
+        "(e.fire_at, e.fire_id) > (?2, ?3)",
+        "e.fire_at <= ?4",
+        ...choices[choice],
+        ...further,
+        ...conditions,
+      ]
+      return `SELECT e.id, e.fire_at, e.fire_id FROM ${from} WHERE ${all.join(" AND ")}`
+    },
+    "ORDER BY fire_at, fire_id LIMIT ?5",
+  )
+  return `SELECT ${columns} FROM (${page}) AS p CROSS JOIN main.timers AS t ON t.id = p.id ${join}`
+}
+
+export const dueSql = {
   /** In the order in which timerWire.ts writes a timer. */
-  due: duePages(`t.namespace, t.timer_id, lower(hex(t.uuid)), ${fieldColumns}, b.spec, b.payload`, withBody),
-  heads: duePages(`${keyColumns}, lower(hex(t.fire_id)) AS fire_id, t.fire_at`, ""),
-  tally: `SELECT sum(created) AS created, sum(rearmed) AS rearmed, sum(replayed) AS replayed,
-    sum(delivered) AS delivered, sum(cancelled) AS cancelled, sum(replaced) AS replaced, sum(dead) AS dead,
-    sum(discarded) AS discarded FROM tally`,
+  timers: (layers: ReadonlyArray<LayerName>, choice: DueChoice) =>
+    duePage(layers, choice, {
+      columns: `t.namespace, t.timer_id, lower(hex(t.uuid)), ${fieldColumns}, b.spec, b.payload`,
+      join: "CROSS JOIN main.bodies AS b ON b.id = p.id",
+      further: ["EXISTS (SELECT 1 FROM main.bodies WHERE bodies.id = e.id)"],
+    }),
+  heads: (layers: ReadonlyArray<LayerName>, choice: DueChoice) =>
+    duePage(layers, choice, {
+      columns: `${keyColumns}, lower(hex(t.fire_id)) AS fire_id, t.fire_at`,
+      join: "",
+      further: [],
+    }),
 } as const
+
+export const tallySql = `SELECT sum(created) AS created, sum(rearmed) AS rearmed, sum(replayed) AS replayed,
+  sum(delivered) AS delivered, sum(cancelled) AS cancelled, sum(replaced) AS replaced, sum(dead) AS dead,
+  sum(discarded) AS discarded FROM tally`
 
 /** Everything in the store, in the order of a stable key: ids of lives increase as they end. */
 export const archiveSql = {
-  pending: `SELECT ${timerColumns}, ${keyColumns}, b.spec, b.payload FROM timers AS t INDEXED BY timers_by_key
-    LEFT JOIN bodies AS b ON b.id = t.id WHERE (t.namespace, t.timer_id) > (?1, ?2) ORDER BY t.namespace, t.timer_id LIMIT ?3`,
+  pending: `SELECT ${timerColumns}, ${keyColumns}, b.spec, b.payload FROM timers AS t
+    LEFT JOIN bodies AS b ON b.id = t.id WHERE t.id > ?1 ORDER BY t.id LIMIT ?2`,
   history: `SELECT ${historyColumns} FROM history WHERE id > ?1 ORDER BY id LIMIT ?2`,
   dead: `SELECT ${deadColumns} FROM dead WHERE id > ?1 ORDER BY id LIMIT ?2`,
 } as const

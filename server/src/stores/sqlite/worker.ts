@@ -4,15 +4,20 @@ import { parentPort, workerData } from "node:worker_threads"
 import { DocumentTable } from "@punctual/documents/sqlite/DocumentTable"
 import { Checkpoints } from "./Checkpoints.ts"
 import type { ReaderCalls, ThreadOptions, ThreadRequest, ThreadResponse, WriterCalls } from "./calls.ts"
-import { describe, explain, isFatal, refusal } from "./failures.ts"
+import { describe, explain, isFatal, isTemporary, refusal } from "./failures.ts"
 import { Keeper, type KeeperCalls } from "./Keeper.ts"
 import { Leases } from "./Leases.ts"
 import { Lookup } from "./Lookup.ts"
+import { Merge } from "./level0/Merge.ts"
+import { MergeWork } from "./level0/MergeWork.ts"
+import { openOrders } from "./level0/openOrders.ts"
+import { idsOfReader, idsOfWriter } from "./level0/pendingIds.ts"
+import { ReaderOrders } from "./level0/ReaderOrders.ts"
 import { lowerOwnPriority } from "./lowerOwnPriority.ts"
-import { readNames } from "./namespaceNames.ts"
 import { DisplacedFiles, OpenedFiles } from "./OpenedFiles.ts"
 import { OpenFailure } from "./OpenFailure.ts"
 import { openForReading, openForWriting } from "./openDatabase.ts"
+import type { ProcessLock } from "./ProcessLock.ts"
 import { Reader, type Sliced } from "./Reader.ts"
 import { SlicedCalls } from "./SlicedCalls.ts"
 import { Writer } from "./Writer.ts"
@@ -61,9 +66,22 @@ const saveLog = (displaced: DisplacedFiles, checkpoints: Checkpoints): Error => 
 
 const largePackBytes = 1 << 20
 
+/** So that the next start has nothing to read. If it fails, the journal still has everything. */
+const finishMerge = (merge: Merge, lock: ProcessLock): void => {
+  if (!lock.isHeld || isBroken) return
+  try {
+    merge.finish()
+  } catch {
+    // The next start merges.
+  }
+}
+
 const serveWriter = (): Served => {
   const { database, lock } = openForWriting(options)
-  const writer = new Writer(database, new Lookup(database))
+  const orders = openOrders(database, options.path)
+  const writer = new Writer(orders, new Lookup(database, idsOfWriter(orders)))
+  const merge = new Merge(orders)
+  const merging = new MergeWork(merge, orders, lock, options.layerMoves)
   const leases = new Leases(database, writer, lock)
   const documents = new DocumentTable(database)
   const checkpoints = new Checkpoints(database)
@@ -95,9 +113,14 @@ const serveWriter = (): Served => {
         breakDown(error instanceof DisplacedFiles ? saveLog(error, checkpoints) : error)
       }
     },
-    afterCall: () => checkpoints.afterCommit(breakDown),
+    afterCall: () => {
+      merging.afterCall(breakDown)
+      checkpoints.afterCommit(breakDown)
+    },
     close: () => {
+      merging.close()
       checkpoints.close()
+      finishMerge(merge, lock)
       database.close()
       lock.close()
     },
@@ -107,7 +130,8 @@ const serveWriter = (): Served => {
 const serveReader = (): Served => {
   lowerOwnPriority()
   const database = openForReading(options)
-  const reader = new Reader(database, new Lookup(database))
+  const orders = new ReaderOrders(database, { isReadOnly: true })
+  const reader = new Reader(orders, new Lookup(database, idsOfReader(orders)))
   const documents = new DocumentTable(database)
   const sliced = {
     list: ({ query, from }) => reader.list(query, from),
@@ -122,7 +146,7 @@ const serveReader = (): Served => {
     document: ({ kind, id }) => documents.get(kind, id),
     documents: (range) => documents.list(range),
     documentsAfter: ({ kind, version, limit }) => documents.changesAfter(kind, version, limit),
-    namespaces: ({ exclusiveAfter, limit }) => readNames(database, exclusiveAfter, limit),
+    namespaces: ({ exclusiveAfter, limit }) => reader.namespaces(exclusiveAfter, limit),
   }
   return {
     calls: { ...calls },
@@ -152,6 +176,15 @@ const serveKeeper = (): Served => {
 const serve = { writer: serveWriter, reader: serveReader, keeper: serveKeeper } as const
 
 const slicedCalls = new SlicedCalls()
+
+/** The call was answered. A failure now is not its failure. */
+const afterCall = (served: Served): void => {
+  try {
+    served.afterCall()
+  } catch (error) {
+    if (!isTemporary(error)) breakDown(error)
+  }
+}
 
 const answer = (served: Served, request: ThreadRequest): void => {
   if ("close" in request) {
@@ -184,7 +217,7 @@ const answer = (served: Served, request: ThreadRequest): void => {
     served.beforeAnswer()
     if (isBroken) return
     say({ kind: "answer", call, value })
-    served.afterCall()
+    afterCall(served)
   } catch (error) {
     fail(error)
   }

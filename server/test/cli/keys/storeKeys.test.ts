@@ -8,6 +8,7 @@ import { AuditTrail } from "@punctual/door/AuditTrail"
 import { KeyDirectory } from "@punctual/door/KeyDirectory"
 import { idOfKey } from "@punctual/door/KeyText"
 import { Context, Effect, Layer } from "effect"
+import { beforeLevel0 } from "../../../testkit/beforeLevel0.ts"
 import { modeOf } from "../../../testkit/fileModes.ts"
 import { TemporaryFolder } from "../../../testkit/TemporaryFolder.ts"
 import { type Ended, rowsOf, run } from "../CommandFixture.ts"
@@ -136,6 +137,7 @@ describe("keys on a store", () => {
     const path = fresh()
     await fill(`sqlite:${path}`, 1)
     const database = new Database(path)
+    beforeLevel0(database)
     database.run("ALTER TABLE timers DROP COLUMN traceparent")
     database.run("PRAGMA user_version = 7")
     database.close()

@@ -9,6 +9,7 @@ import { diagnose } from "../../../src/cli/store/diagnosis.ts"
 import { emptyTally, type Tally } from "../../../src/domain/Decision.ts"
 import { SettingsRecords, serviceRecord } from "../../../src/engine/namespaces/SettingsRecords.ts"
 import type { ShardRows, StoreReport } from "../../../src/ports/StoreReport.ts"
+import { beforeLevel0 } from "../../../testkit/beforeLevel0.ts"
 import { describePostgres } from "../../../testkit/PostgresBinaries.ts"
 import { serverForTests } from "../../../testkit/postgres.ts"
 import { owned } from "../../../testkit/StoreFixture.ts"
@@ -377,6 +378,7 @@ describe("punctual doctor on SQLite", () => {
     const url = fresh()
     await fill(url, 3)
     const database = new Database(pathOf(url))
+    beforeLevel0(database)
     database.run("DROP TABLE documents")
     database.run("DROP TABLE documents_version")
     database.run("DROP TABLE lookups")

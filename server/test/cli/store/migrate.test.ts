@@ -7,6 +7,7 @@ import { SQL } from "bun"
 import { Effect, Layer } from "effect"
 import { programVersion } from "../../../src/stores/postgres/migrations/all.ts"
 import { migrations } from "../../../src/stores/sqlite/migrations/all.ts"
+import { beforeLevel0 } from "../../../testkit/beforeLevel0.ts"
 import { describePostgres } from "../../../testkit/PostgresBinaries.ts"
 import { serverForTests } from "../../../testkit/postgres.ts"
 import { TemporaryFolder } from "../../../testkit/TemporaryFolder.ts"
@@ -116,6 +117,7 @@ describe("punctual migrate on SQLite", () => {
         // The store looks as if an older program made it.
         yield* Effect.sync(() =>
           editing(url, (database) => {
+            beforeLevel0(database)
             database.run("DROP TABLE documents")
             database.run("DROP TABLE lookups")
             database.run("ALTER TABLE timers DROP COLUMN traceparent")

@@ -16,6 +16,7 @@ import { Documents } from "@punctual/documents/Documents"
 import { Effect } from "effect"
 import { BulkRecords } from "../../../src/bulk/BulkRecords.ts"
 import { migrations } from "../../../src/stores/sqlite/migrations/all.ts"
+import { beforeLevel0 } from "../../../testkit/beforeLevel0.ts"
 import { readSqliteContents } from "../../../testkit/SqliteContents.ts"
 import { TemporaryFolder } from "../../../testkit/TemporaryFolder.ts"
 import { sampleJob } from "../../bulk/sampleJob.ts"
@@ -210,6 +211,7 @@ describe("punctual restore", () => {
     const source = fresh()
     await fill(`sqlite:${source}`, 2)
     const database = new Database(source)
+    beforeLevel0(database)
     database.run("DROP TABLE documents")
     database.run("DROP TABLE documents_version")
     database.run("DROP TABLE lookups")

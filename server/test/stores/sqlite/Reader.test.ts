@@ -5,6 +5,8 @@ import { Effect, Fiber } from "effect"
 import { beginning } from "../../../src/domain/DueOrder.ts"
 import type { ListQuery } from "../../../src/ports/TimerStore.ts"
 import { Lookup } from "../../../src/stores/sqlite/Lookup.ts"
+import { idsOfReader } from "../../../src/stores/sqlite/level0/pendingIds.ts"
+import { ReaderOrders } from "../../../src/stores/sqlite/level0/ReaderOrders.ts"
 import { openForReading } from "../../../src/stores/sqlite/openDatabase.ts"
 import { mostInSlice, Reader } from "../../../src/stores/sqlite/Reader.ts"
 import { at, idsOf, owned, walkList } from "../../../testkit/StoreFixture.ts"
@@ -55,9 +57,10 @@ describe("a list, a count or a histogram over many lanes", () => {
   test("stops after a bounded number of statements and rows, and asks each lane only once", async () => {
     await inStore(Effect.flatMap(owned, ({ write }) => write(stored.map((timer) => putOf(timer)))))
     const database = openForReading({ path: folder.database, shards: 1 })
-    const lookup = new Lookup(database)
+    const orders = new ReaderOrders(database, { isReadOnly: true })
+    const lookup = new Lookup(database, idsOfReader(orders))
     const counter = countingStatements(database)
-    const reader = new Reader(database, lookup)
+    const reader = new Reader(orders, lookup)
     /** The statements of each slice. */
     const slicesOf = (work: Generator<void, unknown>): ReadonlyArray<number> => {
       const slices: Array<number> = []

@@ -5,6 +5,7 @@ import { describe, expect, test } from "bun:test"
 import { writeFileSync } from "node:fs"
 import { Effect, Layer } from "effect"
 import { SqliteArchive } from "../../../src/stores/sqlite/SqliteArchive.ts"
+import { beforeLevel0 } from "../../../testkit/beforeLevel0.ts"
 import { sqliteAt, type TemporaryFolder, temporaryFolder } from "../../../testkit/sqlite.ts"
 import { ArchiveOpening, timerArchiveSuite } from "../../../testkit/TimerArchive.suite.ts"
 
@@ -54,6 +55,7 @@ describe("the archive of a file", () => {
     const folder = temporaryFolder()
     await Effect.runPromise(Effect.scoped(Layer.build(sqliteAt(folder.database, { shards: 1 }))))
     const file = new Database(folder.database)
+    beforeLevel0(file)
     file.run("DROP TABLE documents")
     file.run("DROP TABLE lookups")
     file.run("ALTER TABLE timers DROP COLUMN traceparent")

@@ -7,6 +7,7 @@ import type { Timer } from "../../../src/domain/Timer.ts"
 import { ShardLeases } from "../../../src/ports/ShardLeases.ts"
 import { migrations } from "../../../src/stores/sqlite/migrations/all.ts"
 import { isOlder, marksOfVersions } from "../../../src/stores/sqlite/openDatabase.ts"
+import { beforeLevel0 } from "../../../testkit/beforeLevel0.ts"
 import { owned } from "../../../testkit/StoreFixture.ts"
 import { expectMovedSettings, settingsOfBefore } from "../../../testkit/settingsOfBefore.ts"
 import { sqliteAt, type TemporaryFolder, temporaryFolder } from "../../../testkit/sqlite.ts"
@@ -162,6 +163,7 @@ describe("opening an SQLite store", () => {
     await open()
     // The other process is an older program, whose schema this program would have to migrate.
     edit((database) => {
+      beforeLevel0(database)
       database.run("DROP TABLE documents")
       database.run("DROP TABLE lookups")
       database.run("ALTER TABLE timers DROP COLUMN traceparent")

@@ -2,13 +2,16 @@
 import { Database } from "bun:sqlite"
 import { describe, expect, test } from "bun:test"
 import type { Scan, SortKey } from "../../../src/ports/ShardStorage.ts"
+import type { LayerName } from "../../../src/stores/sqlite/level0/orders.ts"
 import { migrations } from "../../../src/stores/sqlite/migrations/all.ts"
 import { namespaceNamesSql } from "../../../src/stores/sqlite/namespaceNames.ts"
 import { countSql, scanSql } from "../../../src/stores/sqlite/scans.ts"
-import { lookupSql, readerSql, writerSql } from "../../../src/stores/sqlite/statements.ts"
+import { dueSql, lookupSql, storedIdSql, writerSql } from "../../../src/stores/sqlite/statements.ts"
 
 const database = new Database(":memory:")
 for (const sql of migrations) database.run(sql)
+/** The layers of a reader. With them, a page is sorted once more, which the plan shows. */
+const levels: ReadonlyArray<ReadonlyArray<LayerName>> = [[]]
 
 const planOf = (sql: string): ReadonlyArray<string> => {
   const parameters = new Set(sql.match(/\?\d+/g)).size
@@ -22,7 +25,7 @@ const expectIndexed = (sql: string, ...used: ReadonlyArray<string>): void => {
   const plan = planOf(sql)
   for (const name of used) expect(plan.join("; ")).toContain(name)
   expect(
-    plan.filter((step) => /TEMP B-TREE|^SCAN (t|b|timers|bodies|history|dead|lookups|l|r)\b/.test(step)),
+    plan.filter((step) => /TEMP B-TREE|^SCAN (t|b|timers|bodies|history|dead|lookups|l|r|e)\b/.test(step)),
   ).toEqual([])
 }
 
@@ -31,14 +34,19 @@ const byWord = "l USING PRIMARY KEY (namespace=? AND word=? AND state=?"
 
 describe("statements of the writer", () => {
   test("find a key by the key's indexes", () => {
+    expectIndexed(storedIdSql, `timer_keys USING PRIMARY KEY ${byKey}`)
     expectIndexed(
       lookupSql.probe,
-      `timers USING COVERING INDEX timers_by_key ${byKey}`,
       `history USING COVERING INDEX history_by_key ${byKey}`,
       `dead USING COVERING INDEX dead_by_key ${byKey}`,
     )
-    expectIndexed(lookupSql.head, `INDEX timers_by_key ${byKey}`)
-    expectIndexed(writerSql.inState, `INDEX timers_by_key ${byKey}`)
+    expectIndexed(lookupSql.head, "t USING INTEGER PRIMARY KEY (rowid=?)")
+    expectIndexed(writerSql.inState, "timers USING INTEGER PRIMARY KEY (rowid=?)")
+    expectIndexed(
+      writerSql.insertNewTimer,
+      `timer_keys USING PRIMARY KEY ${byKey}`,
+      `history USING COVERING INDEX history_by_key ${byKey}`,
+    )
     expectIndexed(lookupSql.endedLife, "INDEX history_by_key (namespace=? AND timer_id=? AND revision=?)")
     expectIndexed(lookupSql.endedArming, "INDEX history_by_key (namespace=? AND timer_id=? AND revision>?)")
     expectIndexed(lookupSql.deadLife, "INDEX dead_by_key (namespace=? AND timer_id=? AND revision=?)")
@@ -82,16 +90,20 @@ describe("statements of the writer", () => {
 
 describe("statements of the reader", () => {
   test("read due pages along an index, for any chosen namespaces", () => {
-    for (const pages of [readerSql.due, readerSql.heads]) {
-      expectIndexed(pages.all, "t USING INDEX timers_by_due (shard=? AND (fire_at,fire_id)>(?,?)")
-      expectIndexed(pages.except, "t USING INDEX timers_by_due (shard=? AND (fire_at,fire_id)>(?,?)")
-      expectIndexed(pages.only, "t USING INDEX timers_by_namespace (namespace=? AND (fire_at,fire_id)>(?,?)")
+    for (const page of [dueSql.timers, dueSql.heads]) {
+      for (const layers of levels) {
+        const due = "e USING PRIMARY KEY (shard=? AND (fire_at,fire_id)>(?,?)"
+        expectIndexed(page(layers, "all"), due)
+        expectIndexed(page(layers, "except"), due)
+        expectIndexed(page(layers, "only"), "e USING PRIMARY KEY (namespace=? AND (fire_at,fire_id)>(?,?)")
+      }
     }
   })
 
   test("find names from one to the next, each by one look at every index", () => {
-    const plan = planOf(namespaceNamesSql)
-    for (const index of ["timers_by_key", "history_by_key", "dead_by_key"]) {
+    const plan = planOf(namespaceNamesSql([]))
+    expect(plan.filter((step) => step.includes("e USING PRIMARY KEY (namespace>?)"))).toHaveLength(1)
+    for (const index of ["history_by_key", "dead_by_key"]) {
       expect(plan.filter((step) => step.includes(`COVERING INDEX ${index} (namespace>?)`))).toHaveLength(1)
     }
     expect(plan.filter((step) => /^SCAN (timers|history|dead)\b|TEMP B-TREE/.test(step))).toEqual([])
@@ -100,9 +112,13 @@ describe("statements of the reader", () => {
   test("scan and count along an index, in either direction, from a position or the beginning", () => {
     const ids = { inclusiveFromId: "a", exclusiveUntilId: "b" }
     const cases: ReadonlyArray<readonly [Pick<Scan, "order"> & Partial<Scan>, SortKey, string]> = [
-      [{ order: "due" }, [1, "0"], "timers_by_namespace (namespace=?"],
-      [{ order: "due", namespace: 3 }, [1, "0"], "timers_by_due (shard=?"],
-      [{ order: "pendingId", ...ids }, ["a"], "timers_by_key (namespace=? AND timer_id>? AND timer_id<?"],
+      [{ order: "due" }, [1, "0"], "e USING PRIMARY KEY (namespace=?"],
+      [{ order: "due", namespace: 3 }, [1, "0"], "e USING PRIMARY KEY (shard=?"],
+      [
+        { order: "pendingId", ...ids },
+        ["a"],
+        "e USING PRIMARY KEY (namespace=? AND timer_id>? AND timer_id<?",
+      ],
       [{ order: "end", state: "delivered" }, [1, 1], "history_by_end (namespace=? AND state=?"],
       [
         { order: "finishedId", state: "cancelled", ...ids },
@@ -126,10 +142,10 @@ describe("statements of the reader", () => {
       for (const bounds of isByTime ? [{}, times] : [{}]) {
         for (const isDescending of [false, true]) {
           const scan: Scan = { namespace: "shop", limit: 1, isDescending, ...shape, ...bounds }
-          expectIndexed(scanSql(scan).text, used)
-          expectIndexed(countSql(scan).text, used)
-          expectIndexed(scanSql({ ...scan, withDetails: true }).text, used)
-          expect(planOf(scanSql({ ...scan, exclusiveAfter }).text).join()).not.toContain("TEMP B-TREE")
+          expectIndexed(scanSql(scan, []).text, used)
+          expectIndexed(countSql(scan, []).text, used)
+          expectIndexed(scanSql({ ...scan, withDetails: true }, []).text, used)
+          expect(planOf(scanSql({ ...scan, exclusiveAfter }, []).text).join()).not.toContain("TEMP B-TREE")
         }
       }
     }

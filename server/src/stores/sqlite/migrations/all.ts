@@ -9,6 +9,7 @@ import settingsToDocuments from "./0005-documents.sql" with { type: "text" }
 import tags from "./0006-tags.sql" with { type: "text" }
 import lookups from "./0007-lookups.sql" with { type: "text" }
 import terms from "./0008-terms.sql" with { type: "text" }
+import level0 from "./0009-level0.sql" with { type: "text" }
 
 export const migrations: ReadonlyArray<string> = [
   timers,
@@ -19,4 +20,5 @@ export const migrations: ReadonlyArray<string> = [
   tags,
   lookups,
   terms,
+  level0,
 ]

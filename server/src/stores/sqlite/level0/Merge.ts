@@ -1,0 +1,247 @@
+// Writes the frozen layer into the orders of pending timers, in slices. A slice is a transaction of its own, which needs
+// no fsync: the journal has everything until the merge has ended, and the next commit makes all earlier transactions
+// durable.
+//
+// Each pass goes through one order in its own sequence. First the passes that remove entries, because a new timer can have
+// the key of an ended one. Every statement has the same result however often it is executed. An entry of a key that
+// belongs to another row would mean that a key has two pending timers: then the merge stops, and the process ends.
+import type { Database, Statement } from "bun:sqlite"
+import { prepareAll } from "../prepareAll.ts"
+import { writeTransaction } from "../writeTransaction.ts"
+import type { MovedRow, WriterOrders } from "./WriterOrders.ts"
+
+/** The journal and the orders contradict each other. After it nothing may be acknowledged. */
+export class MergeContradiction extends Error {}
+
+/** One entry to remove or to write. */
+interface Entry {
+  readonly row: MovedRow
+  readonly fireAt: number
+  readonly fireId: string
+}
+
+interface Pass {
+  readonly statement: keyof typeof mergeSql
+  readonly entries: ReadonlyArray<Entry>
+  readonly compare: (a: Entry, b: Entry) => number
+}
+
+interface Progress {
+  readonly ofSeq: number
+  readonly passes: Array<Pass>
+  /** The entries of the first pass, in parts that are sorted one after the other, each with the next entry to write. */
+  sorted: Array<{ readonly entries: ReadonlyArray<Entry>; next: number }>
+}
+
+/** A part is sorted in about 10 ms. */
+const entriesAPart = 8_000
+
+/** A slice ends after this time, because commits wait for it. */
+const sliceMs = 20
+const entriesBetweenLooks = 64
+
+/** Rows of the journal that one transaction removes. */
+const removedRows = 200
+
+export class Merge {
+  readonly #database: Database
+  readonly #orders: WriterOrders
+  readonly #sql: { readonly [name in keyof typeof mergeSql]: Statement }
+  #progress: Progress | undefined
+
+  constructor(orders: WriterOrders) {
+    this.#database = orders.database
+    this.#orders = orders
+    this.#sql = prepareAll(orders.database, mergeSql)
+  }
+
+  /** Freezes the upper layer, unless it is empty or a merge is under way. Returns whether there is something to merge. */
+  freeze(): boolean {
+    const orders = this.#orders
+    const { journal } = orders
+    if (journal.frozen !== undefined) return true
+    if (orders.moves === 0) return false
+    return this.#transaction(() => {
+      if (journal.frozen !== undefined) return true
+      if (orders.moves === 0) return false
+      this.#sql.freeze.run(journal.knownSeq)
+      journal.freezeAt(journal.knownSeq)
+      return true
+    })
+  }
+
+  /** Writes at most so many entries, and returns how many. `undefined` if there was nothing left to do. */
+  slice(mostEntries: number): number | undefined {
+    if (this.#orders.journal.frozen === undefined) return this.#removeJournal() ? 0 : undefined
+    const written = this.#transaction(() => this.#write(mostEntries))
+    if (written !== "merged") return written
+    this.#progress = undefined
+    this.#orders.journal.leaveFrozen()
+    return 0
+  }
+
+  /** Writes everything into the orders and empties the journal. */
+  finish(): void {
+    while (this.freeze()) {
+      while (this.#orders.journal.frozen !== undefined) this.slice(entriesOfFinish)
+    }
+    while (this.#removeJournal()) {}
+  }
+
+  #transaction<A>(body: () => A): A {
+    this.#database.run("PRAGMA main.synchronous = NORMAL")
+    try {
+      return this.#orders.keeping(() =>
+        writeTransaction(this.#database, () => {
+          // Another process may have merged in the meantime, before it ended.
+          this.#orders.follow()
+          return body()
+        }),
+      )
+    } catch (error) {
+      // Then the merge begins again, because its statements may be repeated.
+      this.#progress = undefined
+      throw error
+    } finally {
+      this.#database.run("PRAGMA main.synchronous = FULL")
+    }
+  }
+
+  #write(mostEntries: number): number | "merged" {
+    const { frozen, frozenSeq } = this.#orders.journal
+    if (frozen === undefined) return 0
+    const progress =
+      this.#progress?.ofSeq === frozenSeq
+        ? this.#progress
+        : { ofSeq: frozenSeq, passes: passesOf(this.#orders.frozenRows), sorted: [] }
+    this.#progress = progress
+    const [pass] = progress.passes
+    if (pass === undefined) {
+      this.#sql.merged.run()
+      return "merged"
+    }
+    const from = progress.sorted.length * entriesAPart
+    if (from < pass.entries.length) {
+      const entries = pass.entries.slice(from, from + entriesAPart).sort(pass.compare)
+      progress.sorted.push({ entries, next: 0 })
+      return 0
+    }
+    const deadline = performance.now() + sliceMs
+    for (let written = 0; ; written++) {
+      if (written === mostEntries) return written
+      if (written % entriesBetweenLooks === entriesBetweenLooks - 1 && performance.now() > deadline)
+        return written
+      const entry = nextOf(progress.sorted, pass.compare)
+      if (entry === undefined) {
+        progress.passes.shift()
+        progress.sorted = []
+        return written
+      }
+      this.#execute(pass.statement, entry)
+    }
+  }
+
+  #execute(name: Pass["statement"], { row, fireAt, fireId }: Entry): void {
+    const { id, shard, key } = row
+    switch (name) {
+      case "removeKey":
+        this.#sql.removeKey.run(key.namespace, key.timerId, id)
+        return
+      case "writeKey":
+        if (this.#sql.writeKey.run(key.namespace, key.timerId, id).changes === 1) return
+        throw new MergeContradiction(`the key of the row ${id} of timers belongs to another row`)
+      case "removeDue":
+        this.#sql.removeDue.run(shard, fireAt, fireId, id)
+        return
+      case "writeDue":
+        this.#sql.writeDue.run(shard, fireAt, fireId, id, key.namespace)
+        return
+      case "removeTime":
+        this.#sql.removeTime.run(key.namespace, fireAt, fireId, id)
+        return
+      case "writeTime":
+        this.#sql.writeTime.run(key.namespace, fireAt, fireId, id, shard)
+    }
+  }
+
+  /** Removes rows of the journal that are in the orders. Returns whether there were any. */
+  #removeJournal(): boolean {
+    const first = this.#sql.firstRow.get() as { readonly seq: number | null }
+    const { mergedSeq } = this.#orders.journal
+    if (first.seq === null || first.seq > mergedSeq) return false
+    const until = Math.min(mergedSeq, first.seq + removedRows - 1)
+    this.#transaction(() => this.#sql.removeRows.run(until))
+    return true
+  }
+}
+
+const entriesOfFinish = 5_000
+
+/** The first entry of all parts that is not yet written. */
+const nextOf = (parts: Progress["sorted"], compare: Pass["compare"]): Entry | undefined => {
+  let first: Entry | undefined
+  let part: Progress["sorted"][number] | undefined
+  for (const candidate of parts) {
+    const entry = candidate.entries[candidate.next]
+    if (entry === undefined || (first !== undefined && compare(first, entry) <= 0)) continue
+    first = entry
+    part = candidate
+  }
+  if (part !== undefined) part.next++
+  return first
+}
+
+const mergeSql = {
+  freeze: "UPDATE main.level0 SET frozen_seq = ?1 WHERE one = 1",
+  merged: "UPDATE main.level0 SET merged_seq = frozen_seq WHERE one = 1",
+  firstRow: "SELECT min(seq) AS seq FROM main.journal",
+  removeRows: "DELETE FROM main.journal WHERE seq <= ?1",
+  removeKey: "DELETE FROM main.timer_keys WHERE namespace = ?1 AND timer_id = ?2 AND id = ?3",
+  writeKey: `INSERT INTO main.timer_keys (namespace, timer_id, id) VALUES (?1, ?2, ?3)
+    ON CONFLICT (namespace, timer_id) DO UPDATE SET id = excluded.id WHERE id = excluded.id`,
+  removeDue: `DELETE FROM main.timer_dues
+    WHERE shard = ?1 AND fire_at = ?2 AND fire_id = unhex(?3, '-') AND id = ?4`,
+  writeDue: `INSERT OR IGNORE INTO main.timer_dues (shard, fire_at, fire_id, id, namespace)
+    VALUES (?1, ?2, unhex(?3, '-'), ?4, ?5)`,
+  removeTime: `DELETE FROM main.timer_times
+    WHERE namespace = ?1 AND fire_at = ?2 AND fire_id = unhex(?3, '-') AND id = ?4`,
+  writeTime: `INSERT OR IGNORE INTO main.timer_times (namespace, fire_at, fire_id, id, shard)
+    VALUES (?1, ?2, unhex(?3, '-'), ?4, ?5)`,
+} as const
+
+const passesOf = (rows: Iterable<MovedRow>): Array<Pass> => {
+  const [removed, written, ended, created]: [Array<Entry>, Array<Entry>, Array<Entry>, Array<Entry>] = [
+    [],
+    [],
+    [],
+    [],
+  ]
+  for (const row of rows) {
+    const { from, to } = row
+    if (from !== undefined) removed.push({ row, ...from })
+    if (to !== undefined) written.push({ row, ...to })
+    if (to === undefined && from !== undefined) ended.push({ row, ...from })
+    if (from === undefined && to !== undefined) created.push({ row, ...to })
+  }
+  const passes: ReadonlyArray<Pass> = [
+    { statement: "removeKey", entries: ended, compare: byKey },
+    { statement: "removeDue", entries: removed, compare: byDue },
+    { statement: "removeTime", entries: removed, compare: byTime },
+    { statement: "writeKey", entries: created, compare: byKey },
+    { statement: "writeDue", entries: written, compare: byDue },
+    { statement: "writeTime", entries: written, compare: byTime },
+  ]
+  return passes.filter(({ entries }) => entries.length > 0)
+}
+
+const compared = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const byKey = ({ row: { key: a } }: Entry, { row: { key: b } }: Entry): number =>
+  compared(a.namespace, b.namespace) || compared(a.timerId, b.timerId)
+
+const byInstant = (a: Entry, b: Entry): number => a.fireAt - b.fireAt || compared(a.fireId, b.fireId)
+
+const byDue = (a: Entry, b: Entry): number => a.row.shard - b.row.shard || byInstant(a, b)
+
+const byTime = (a: Entry, b: Entry): number =>
+  compared(a.row.key.namespace, b.row.key.namespace) || byInstant(a, b)

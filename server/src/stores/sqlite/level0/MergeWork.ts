@@ -1,0 +1,113 @@
+// When the writer merges: after it has answered a call, never before. Under load it writes more entries after each commit
+// than the commit has added, so that a merge always ends before the next layer is full. When nobody writes, it merges
+// what there is, so that a start has little to read and reads need no layers.
+import { isTemporary } from "../failures.ts"
+import type { ProcessLock } from "../ProcessLock.ts"
+import type { Merge } from "./Merge.ts"
+import type { WriterOrders } from "./WriterOrders.ts"
+
+/** A move is about 400 bytes in memory, so a layer has about 20 MiB. */
+export const usualLayerMoves = 50_000
+
+/** Such a slice takes about 5 ms. */
+const usualSliceEntries = 2_500
+
+/** A move has at most four entries to write and to remove. */
+const entriesAMove = 5
+
+/** For tests with small layers: merges proceed unevenly, so that calls meet every state of them. */
+const unevenEntriesAMove = [0, 5, 1, 12, 3]
+const mostUneven = 100
+
+/** How long calls wait for merges, as long as these keep up. */
+const mostMs = 25
+
+const quietMs = 250
+const oldestMs = 10_000
+const betweenSlicesMs = 5
+const afterBusyMs = 1_000
+
+export class MergeWork {
+  readonly #merge: Merge
+  readonly #orders: WriterOrders
+  readonly #lock: ProcessLock
+  readonly #layerMoves: number
+  readonly #sliceEntries: number
+  #calls = 0
+  #movesBefore = 0
+  /** Entries that should be written by now. */
+  #debt = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #lastCallAt = 0
+  #waitingSince: number | undefined
+
+  constructor(merge: Merge, orders: WriterOrders, lock: ProcessLock, layerMoves = usualLayerMoves) {
+    this.#merge = merge
+    this.#orders = orders
+    this.#lock = lock
+    this.#layerMoves = layerMoves
+    this.#sliceEntries = layerMoves < mostUneven ? 1 : usualSliceEntries
+  }
+
+  /** Must be called after a call was answered. */
+  afterCall(onError: (error: unknown) => void): void {
+    if (!this.#lock.isHeld) return
+    const { totalMoves } = this.#orders
+    const moved = totalMoves - this.#movesBefore
+    this.#movesBefore = totalMoves
+    if (moved > 0) {
+      this.#lastCallAt = performance.now()
+      this.#waitingSince ??= this.#lastCallAt
+    }
+    if (this.#orders.journal.frozen === undefined && this.#orders.moves >= this.#layerMoves)
+      this.#merge.freeze()
+    if (this.#orders.journal.frozen !== undefined) this.#debt += moved * this.#pace()
+    this.#payDebt()
+    if (this.#waitingSince !== undefined) this.#wake(quietMs, onError)
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  #pace(): number {
+    if (this.#layerMoves >= mostUneven) return entriesAMove
+    return unevenEntriesAMove[this.#calls++ % unevenEntriesAMove.length] ?? entriesAMove
+  }
+
+  #payDebt(): void {
+    // A layer that grows too large is worse than a call that waits.
+    const deadline =
+      this.#orders.moves > 2 * this.#layerMoves ? Number.POSITIVE_INFINITY : performance.now() + mostMs
+    while (this.#debt >= this.#sliceEntries && performance.now() < deadline) {
+      const written = this.#merge.slice(this.#sliceEntries)
+      // A step without entries, such as sorting, also takes time.
+      this.#debt = written === undefined ? 0 : this.#debt - Math.max(written, this.#sliceEntries / 5)
+    }
+  }
+
+  #wake(afterMs: number, onError: (error: unknown) => void): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      try {
+        const next = this.#workQuietly()
+        if (next !== undefined) this.#wake(next, onError)
+      } catch (error) {
+        if (isTemporary(error)) this.#wake(afterBusyMs, onError)
+        else onError(error)
+      }
+    }, afterMs)
+  }
+
+  /** Returns when to continue, if there is something left to do. */
+  #workQuietly(): number | undefined {
+    const now = performance.now()
+    const isOld = this.#waitingSince !== undefined && now - this.#waitingSince > oldestMs
+    const quietForMs = now - this.#lastCallAt
+    if (quietForMs < quietMs && !isOld) return quietMs - quietForMs
+    this.#waitingSince = undefined
+    this.#merge.freeze()
+    return this.#merge.slice(this.#sliceEntries) === undefined ? undefined : betweenSlicesMs
+  }
+}

@@ -1,0 +1,53 @@
+// Compares the orders of pending timers, with the journal, to the timers themselves. SQLite cannot check this: it does not
+// know that these tables belong together.
+import type { Database } from "bun:sqlite"
+import { type PendingOrder, unionOfLevels } from "./orders.ts"
+import type { ReaderOrders } from "./ReaderOrders.ts"
+
+const orders: ReadonlyArray<{ readonly order: PendingOrder; readonly name: string; readonly same: string }> =
+  [
+    { order: "keys", name: "ids", same: "t.namespace = e.namespace AND t.timer_id = e.timer_id" },
+    {
+      order: "dues",
+      name: "due times by shard",
+      same: "t.shard = e.shard AND t.fire_at = e.fire_at AND t.fire_id = e.fire_id AND t.namespace = e.namespace",
+    },
+    {
+      order: "times",
+      name: "due times by namespace",
+      same: "t.namespace = e.namespace AND t.fire_at = e.fire_at AND t.fire_id = e.fire_id AND t.shard = e.shard",
+    },
+  ]
+
+/** Must run inside a transaction. */
+export const faultsOfOrders = (followed: ReaderOrders): ReadonlyArray<string> => {
+  followed.follow()
+  const { database, shown } = followed
+  const timers = numberOf(database, "SELECT count(*) FROM main.timers")
+  return orders.flatMap(({ order, name, same }) => {
+    const entries = unionOfLevels(
+      shown,
+      order,
+      (from, conditions) =>
+        `SELECT EXISTS (SELECT 1 FROM main.timers AS t WHERE t.id = e.id AND ${same}) AS fits, e.id AS id FROM ${from}
+          WHERE ${["TRUE", ...conditions].join(" AND ")}`,
+    )
+    // A timer that is twice in an order counts once.
+    const [all, rows] = database
+      .query(`SELECT count(*), count(DISTINCT CASE WHEN fits THEN id END) FROM (${entries})`)
+      .values()[0] ?? [0, 0]
+    const missing = timers - Number(rows)
+    const faults: Array<string> = []
+    if (missing > 0) faults.push(`the order of ${name} lacks ${missing} of ${timers} pending timers`)
+    const tooMany = Number(all) - Number(rows)
+    if (tooMany > 0) {
+      faults.push(
+        `the order of ${name} has ${tooMany} ${tooMany === 1 ? "entry" : "entries"} of no pending timer`,
+      )
+    }
+    return faults
+  })
+}
+
+const numberOf = (database: Database, sql: string): number =>
+  Number(database.query(sql).values()[0]?.[0] ?? 0)

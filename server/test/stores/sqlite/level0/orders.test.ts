@@ -1,0 +1,115 @@
+// The orders of pending timers: what a merge does with them, and what happens if they are not as they should be.
+import { Database } from "bun:sqlite"
+import { afterEach, beforeEach, expect, test } from "bun:test"
+import { Effect, Layer } from "effect"
+import { Merge, MergeContradiction } from "../../../../src/stores/sqlite/level0/Merge.ts"
+import { openOrders } from "../../../../src/stores/sqlite/level0/openOrders.ts"
+import type { WriterOrders } from "../../../../src/stores/sqlite/level0/WriterOrders.ts"
+import { openForWriting } from "../../../../src/stores/sqlite/openDatabase.ts"
+import { examineFile } from "../../../../src/stores/sqlite/SqliteDoctor.ts"
+import { owned } from "../../../../testkit/StoreFixture.ts"
+import { sqliteAt, type TemporaryFolder, temporaryFolder } from "../../../../testkit/sqlite.ts"
+import { putOf, sampleTimer } from "../../../../testkit/timers.ts"
+
+let folder: TemporaryFolder
+beforeEach(() => {
+  folder = temporaryFolder()
+})
+afterEach(() => folder.dispose())
+
+const examined = { isFull: false, overdueBeforeMs: 0, overdueBeforeMsIfPaused: 0 }
+
+const edit = (change: (database: Database) => void): void => {
+  using database = new Database(folder.database)
+  change(database)
+}
+
+const filled = (timers: number) =>
+  Effect.runPromise(
+    Effect.flatMap(owned, ({ write }) =>
+      write(Array.from({ length: timers }, () => putOf(sampleTimer()))),
+    ).pipe(Effect.provide(sqliteAt(folder.database, { shards: 1 })), Effect.scoped),
+  )
+
+const withOrders = (work: (orders: WriterOrders, database: Database) => void): void => {
+  const { database, lock } = openForWriting({ path: folder.database, shards: 1 })
+  try {
+    work(openOrders(database, folder.database), database)
+  } finally {
+    database.close()
+    lock.close()
+  }
+}
+
+test("a store that was closed has all places in the orders, and an empty journal", async () => {
+  await filled(5)
+  edit((database) => {
+    for (const table of ["timer_keys", "timer_dues", "timer_times", "timers"]) {
+      expect(database.query(`SELECT count(*) FROM ${table}`).values()).toEqual([[5]])
+    }
+    expect(database.query("SELECT count(*) FROM journal").values()).toEqual([[0]])
+  })
+  expect(examineFile(folder.database, examined).faults).toEqual([])
+})
+
+test("doctor names an order that lacks a timer, and one with a place of no timer", async () => {
+  await filled(3)
+  edit((database) => {
+    database.run("DELETE FROM timer_dues WHERE id = (SELECT min(id) FROM timers)")
+    database.run("INSERT INTO timer_keys (namespace, timer_id, id) VALUES ('shop', 'nobody', 999)")
+  })
+  expect(examineFile(folder.database, examined).faults).toEqual([
+    "the order of ids has 1 entry of no pending timer",
+    "the order of due times by shard lacks 1 of 3 pending timers",
+  ])
+})
+
+test("a journal that cannot be read is damage, and the store does not start", async () => {
+  await filled(1)
+  for (const entries of ["[1,2", "[1,2,3]", '["a","b",3,4,5,6,7,8,9]', "{}"]) {
+    edit((database) => {
+      database.run("DELETE FROM journal")
+      database.run("INSERT INTO journal (seq, entries) SELECT merged_seq + 1, ? FROM level0", [entries])
+    })
+    const failure = await Effect.runPromise(
+      Effect.scoped(Effect.flip(Layer.build(sqliteAt(folder.database, { shards: 1 })))),
+    )
+    expect(failure).toMatchObject({ reason: "damaged", message: expect.stringContaining("of the journal") })
+  }
+  edit((database) => {
+    database.run("DELETE FROM journal")
+    database.run("INSERT INTO journal (seq, entries) SELECT merged_seq + 2, '[]' FROM level0")
+  })
+  const failure = await Effect.runPromise(
+    Effect.scoped(Effect.flip(Layer.build(sqliteAt(folder.database, { shards: 1 })))),
+  )
+  expect(failure).toMatchObject({ reason: "damaged", message: expect.stringContaining("is missing") })
+})
+
+test("a merge that would give a key a second timer stops", async () => {
+  await filled(1)
+  withOrders((orders, database) => {
+    const [namespace, timerId] = database.query("SELECT namespace, timer_id FROM timers").values()[0] ?? []
+    const key = { namespace: String(namespace), timerId: String(timerId), uuid: "0".repeat(32) }
+    const to = { fireAt: 1, fireId: sampleTimer().fireId }
+    orders.keeping(() => {
+      orders.move({ id: orders.newId(), shard: 0, key, from: undefined, to })
+      orders.writeJournal()
+    })
+    const merge = new Merge(orders)
+    expect(() => merge.finish()).toThrow(MergeContradiction)
+  })
+})
+
+test("an id that the journal names is not given again", () =>
+  withOrders((orders, database) => {
+    database.run("BEGIN")
+    const key = { namespace: "shop", timerId: "a", uuid: "0".repeat(32) }
+    const place = { fireAt: 1, fireId: sampleTimer().fireId }
+    orders.keeping(() => {
+      orders.move({ id: 41, shard: 0, key, from: place, to: undefined })
+      orders.writeJournal()
+    })
+    database.run("COMMIT")
+    expect(openOrders(database, folder.database).newId()).toBe(42)
+  }))
