@@ -70,6 +70,10 @@ const wordsOf = ({ tags, correlationId }: Pick<Timer, "tags" | "correlationId">)
   return correlation === undefined ? words : [...words, correlation]
 }
 
+/** Whether the index may find this timer or life by the word. */
+export const hasWord = (row: Pick<Timer, "tags" | "correlationId">, word: string): boolean =>
+  wordsOf(row).includes(word)
+
 /** The rows of a pending timer. */
 export const wordRowsOfTimer = (timer: Timer): ReadonlyArray<WordRow> =>
   rows(wordsOf(timer), "pending", timer.fireAt, timer)

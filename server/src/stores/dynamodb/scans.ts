@@ -9,6 +9,7 @@ import { mergedRanges, type RangeLane } from "@punctual/aws/mergedRanges"
 import { afterTime, beyond, timeOfText, timeText } from "@punctual/aws/sortableTime"
 import type { FinishedState } from "../../domain/Timer.ts"
 import { keyOf, shardOf } from "../../domain/TimerKey.ts"
+import { hasWord } from "../../domain/words.ts"
 import type { Scan, ScannedHead } from "../../ports/ShardStorage.ts"
 import { compareUtf8 } from "../Utf8Order.ts"
 import type { Database } from "./Database.ts"
@@ -270,11 +271,9 @@ const scanWord = async (database: Database, scan: Scan): Promise<ReadonlyArray<S
     const rows = items.filter(
       ({ sk }) => scan.exclusiveAfter === undefined || placeOfWord(sk) !== placeText(scan),
     )
-    heads.push(
-      ...(state === "pending"
-        ? await pendingByWord(database, scan, rows)
-        : await endedByWord(database, scan, rows)),
-    )
+    const found = await (state === "pending" ? pendingByWord : endedByWord)(database, scan, rows)
+    // A change that missed has left its words. The change that was decided instead may have the same place.
+    heads.push(...found.filter((head) => hasWord(head, word)))
     if (heads.length >= scan.limit) break
   }
   return heads.slice(0, scan.limit)
