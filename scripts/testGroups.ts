@@ -78,7 +78,20 @@ export const longSuites: ReadonlyArray<string> = [
 ]
 
 /** The files that take longest. They start first, so that no lane waits at the end for one of them. */
-const longFiles: ReadonlyArray<string> = []
+export const longFiles: ReadonlyArray<string> = [
+  "scripts/test/process/release.test.ts",
+  "server/test/process/guides.test.ts",
+  "server/test/process/clusterFaults.test.ts",
+  "server/test/stores/dynamodb/DynamoStore.test.ts",
+  "server/test/stores/cassandra/CassandraStore.test.ts",
+  "server/test/process/kafka.test.ts",
+  "server/test/process/clusterKeys.test.ts",
+  "bus/test/kafka/KafkaFaults.test.ts",
+  "server/test/process/rabbitmq.test.ts",
+  "agent/test/process/crashes.test.ts",
+  "server/test/stores/postgres/PostgresStore.test.ts",
+  "bus/test/rabbitmq/RabbitFaults.test.ts",
+]
 
 export const longestFirst = (files: ReadonlyArray<string>): ReadonlyArray<string> => [
   ...longFiles.filter((file) => files.includes(file)),

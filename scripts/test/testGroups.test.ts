@@ -1,6 +1,6 @@
 // How test files are sorted into groups, shown on a small repository made for the test.
 import { describe, expect, test } from "bun:test"
-import { GroupSorter, longSuites, testFiles } from "../testGroups.ts"
+import { GroupSorter, longestFirst, longFiles, longSuites, testFiles } from "../testGroups.ts"
 
 const server = "server/testkit/PostgresServer.ts"
 
@@ -95,4 +95,12 @@ describe("a test file", () => {
   test("can be part of a circle of imports", () => {
     expect(groupOf(`import "./b.ts"`, { "server/test/b.ts": `import "./a.test.ts"` })).toBe("fast")
   })
+})
+
+test("files that take long start first, and each of them exists", () => {
+  const files = testFiles()
+  const sorted = longestFirst(files)
+  expect(sorted[0]).toBe("scripts/test/process/release.test.ts")
+  expect(sorted.toSorted()).toEqual(files.toSorted())
+  expect(longFiles.filter((file) => !files.includes(file))).toEqual([])
 })
