@@ -2,16 +2,16 @@
 // with a failed test of such a group runs again, alone. If it passes, its failures are reported as unsteady: by name,
 // with their messages, and they do not fail the run.
 //
-// Three rules keep this honest. A broken promise of the product (InvariantChecker, CallChecker) is a failure, whatever
-// happens later. The fast group has no second run: it starts no program. And if many files fail, the code is wrong, not
-// the machine: then no file runs again.
+// Four rules keep this honest. A broken promise of the product (InvariantChecker, CallChecker) is a failure, whatever
+// happens later. So is a random case that fails: another run would try other cases. The fast group has no second run: it
+// starts no program. And if many files fail, the code is wrong, not the machine: then no file runs again.
 import type { Failure, Result } from "./judge.ts"
 import { type Group, groups } from "./testGroups.ts"
 
 const mostFiles = 3
 
-/** Every line of the checkers of the product's promises has these words. */
-const brokenPromise = "broken promise"
+/** Every line of the checkers of the product's promises has the first words, every failed property the others. */
+const finalWords = ["broken promise", "Property failed"]
 
 /** The results after the second runs. `runAlone` runs one file. */
 export const withSecondRuns = async (
@@ -44,6 +44,7 @@ const filesThatMayRunAgain = (result: Result): ReadonlyArray<string> => {
   return files.size === 1 && result.failures.every(mayComeFromTheMachine) ? [...files] : []
 }
 
-const mayComeFromTheMachine = ({ message }: Failure): boolean => !message.includes(brokenPromise)
+const mayComeFromTheMachine = ({ message }: Failure): boolean =>
+  !finalWords.some((words) => message.includes(words))
 
 const groupOf = ({ title }: Result): Group | undefined => groups.find((group) => group === title)

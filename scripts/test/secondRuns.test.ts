@@ -49,6 +49,11 @@ describe("a second run", () => {
     expect(await repeated(first)).toEqual({ again: [], after: first })
   })
 
+  test("never forgives a random case that failed", async () => {
+    const first = [run("servers", "a.test.ts", "Property failed after 53 tests\n{ seed: 870429523 }")]
+    expect(await repeated(first)).toEqual({ again: [], after: first })
+  })
+
   test("is not for tests that start no program, nor for static checks", async () => {
     const first = [run("fast", "a.test.ts", "wrong"), run("static", "types", "wrong")]
     expect(await repeated(first)).toEqual({ again: [], after: first })
