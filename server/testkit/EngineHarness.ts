@@ -438,7 +438,8 @@ const engineOptions = (options: HarnessOptions, node: string): EngineOptions => 
     ownership: { ...ownership, ...options.ownership, node, address: node },
     window: { ...window, ...options.window },
     dispatch: { ...dispatch, ...options.dispatch },
-    queue: { ...queue, ...options.queue },
+    // Most tests look at what is stored directly after a delivery.
+    queue: { ...queue, waitMs: 0, ...options.queue },
     ...(options.census === undefined ? {} : { census: { ...defaultCensusLimits, ...options.census } }),
   }
 }

@@ -83,7 +83,7 @@ export const defaultEngineOptions: EngineOptions = {
     freshNew: 50,
     breaker: { failures: 10, firstPauseMs: 1_000, longestPauseMs: 60_000 },
   },
-  queue: { queuedItems: 50_000, queuedBytes: 64 * 1024 * 1024 },
+  queue: { queuedItems: 50_000, queuedBytes: 64 * 1024 * 1024, waitMs: 5 },
   historyRetentionMs: 7 * 86_400_000,
 }
 

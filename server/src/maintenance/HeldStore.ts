@@ -132,7 +132,7 @@ const queueOver = (
     const metrics = yield* EngineMetrics.make
     return yield* WriteQueue.make(
       { limits: store.limits, write: writeWithPatience(store, clock, fail) },
-      { queuedItems: queuedCommits * batchItems, queuedBytes: queuedCommits * batchBytes },
+      { queuedItems: queuedCommits * batchItems, queuedBytes: queuedCommits * batchBytes, waitMs: 0 },
       metrics,
       makeGuard((message) => fail(new StoreError({ message, isFatal: true }))),
     )

@@ -116,7 +116,7 @@ const engineOptionsOf = (chance: Chance, isAmple: boolean): EngineOptions => {
         : { inFlight: 12, inFlightPerNamespace: 5, inFlightPerHost: 3 }),
       breaker: { failures: 5, firstPauseMs: 500, longestPauseMs: 3_000 },
     },
-    queue: isAmple ? queue : { queuedItems: 60, queuedBytes: 1 << 20 },
+    queue: isAmple ? queue : { queuedItems: 60, queuedBytes: 1 << 20, waitMs: 5 },
     // The conservation check counts every life of the run, so the store must keep all history.
     historyRetentionMs: 86_400_000_000,
   }

@@ -169,7 +169,8 @@ export class Settler {
       onStored(isStale)
     }
     // If this node has given up the shard, it cannot write the outcome. The next owner repeats the attempt.
-    if (!this.#parts.queue.push(home, { item, onAnswer })) onStored(false)
+    if (!this.#parts.queue.push(home, { item, onAnswer, canWait: outcome.then.to === "delivered" }))
+      onStored(false)
   }
 
   /** The timer was cancelled or replaced, so its end goes only to the history. */

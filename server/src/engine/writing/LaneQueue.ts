@@ -13,6 +13,8 @@ export interface QueuedWrite {
   readonly onAnswer: (answer: WriteAnswer | Unanswered) => void
   /** The caller knows that no other write of this key is queued. */
   readonly isOnlyOfKey?: boolean
+  /** Nobody waits for the answer, so the write may wait a few milliseconds for others that share its commit. */
+  readonly canWait?: boolean
 }
 
 /** A write with its size, which is needed more than once. */

@@ -1,5 +1,5 @@
 // One ordered queue of writes for each shard, and commits that are shared by all shards. While one commit is on its way
-// to disk, the next one collects writes, so that many callers share its cost.
+// to disk, the next one collects writes, so that many callers share its cost. CommitTrigger.ts says when one begins.
 //
 // At most one commit of a shard is running. Its answers reach the shard's window first, then the callers, in queue
 // order. A commit with an unknown result is repeated unchanged, ids included, until its result is known or the shard is
@@ -12,6 +12,7 @@ import { itemBytes } from "../../domain/WriteItem.ts"
 import type { BatchAnswer, ShardBatch, StoreError, TimerStore } from "../../ports/TimerStore.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { Guard } from "../Guard.ts"
+import { CommitTrigger } from "./CommitTrigger.ts"
 import { LaneQueue, type QueuedWrite, type Unanswered, type WeighedWrite } from "./LaneQueue.ts"
 
 /** The queue of one owned shard. */
@@ -64,6 +65,8 @@ export interface WriteQueueLimits {
    */
   readonly queuedItems: number
   readonly queuedBytes: number
+  /** How long a write with `canWait` waits for others at most. 0: not at all. */
+  readonly waitMs: number
 }
 
 const firstRepeatDelayMs = 50
@@ -75,12 +78,12 @@ type WrittenBatch = Extract<BatchAnswer, { readonly result: "written" }>
 
 export class WriteQueue {
   readonly #lanes = new Map<number, OpenLane>()
-  readonly #work = Latch.makeUnsafe(false)
   readonly #idle = Latch.makeUnsafe(true)
   readonly #room = Latch.makeUnsafe(true)
   readonly #store: WrittenStore
   readonly #limits: WriteQueueLimits
   readonly #metrics: EngineMetrics
+  readonly #trigger: CommitTrigger
   #queuedItems = 0
   #queuedBytes = 0
   #turn = 0
@@ -95,6 +98,7 @@ export class WriteQueue {
     this.#store = store
     this.#limits = limits
     this.#metrics = metrics
+    this.#trigger = new CommitTrigger(limits.waitMs)
     this.#progressAtNanos = nowNanos
   }
 
@@ -110,6 +114,7 @@ export class WriteQueue {
       for (let committer = 0; committer < store.limits.concurrentWrites; committer++) {
         yield* Effect.forkScoped(guard("committing", queue.#commitForever(committer, clock)))
       }
+      if (limits.waitMs > 0) yield* Effect.forkScoped(guard("committing", queue.#trigger.endWaits))
       return queue
     })
   }
@@ -128,7 +133,9 @@ export class WriteQueue {
   /** The shard is about to be given up. The queue accepts nothing more for it, but still commits what it has. */
   stopTaking({ shard, epoch }: Pick<Lane, "shard" | "epoch">): void {
     const open = this.#lanes.get(shard)
-    if (open?.lane.epoch === epoch) open.takesNoMore = true
+    if (open?.lane.epoch !== epoch) return
+    open.takesNoMore = true
+    this.#trigger.makeDue()
   }
 
   takesNoMore({ shard, epoch }: Pick<Lane, "shard" | "epoch">): boolean {
@@ -167,7 +174,7 @@ export class WriteQueue {
   /** False if the shard is not open under this epoch; then nothing was queued. The caller checks `isFull`. */
   push(
     { shard, epoch }: Pick<Lane, "shard" | "epoch">,
-    { item, onAnswer, isOnlyOfKey = false }: QueuedWrite,
+    { item, onAnswer, isOnlyOfKey = false, canWait = false }: QueuedWrite,
   ): boolean {
     const open = this.#lanes.get(shard)
     if (open?.lane.epoch !== epoch || open.takesNoMore) return false
@@ -177,7 +184,7 @@ export class WriteQueue {
     this.#queuedBytes += bytes
     if (this.isFull) this.#room.closeUnsafe()
     this.#idle.closeUnsafe()
-    this.#work.openUnsafe()
+    this.#trigger.queued(canWait)
     return true
   }
 
@@ -219,8 +226,7 @@ export class WriteQueue {
           yield* self.#answer(answered)
           answered = undefined
         } else {
-          self.#work.closeUnsafe()
-          yield* self.#work.await
+          yield* self.#trigger.awaitNextDue
           // Runs in a turn of its own, not in the call that pushed, so that writes pushed in one turn share a commit.
           yield* Effect.yieldNow
         }
@@ -235,6 +241,7 @@ export class WriteQueue {
    * answered before those of later callers, and new work can come in while others are being committed.
    */
   #gather(committer: number): ReadonlyArray<Part> {
+    if (!this.#trigger.isDue) return []
     const { batchItems, batchBytes } = this.#store.limits
     const { lanes, fitsInOne } = this.#lanesFor(committer)
     const gathered: Array<Part> = []
@@ -259,6 +266,7 @@ export class WriteQueue {
       gathered.push(part)
     }
     if (items > 0) this.#metrics.committed(items)
+    this.#trigger.taken([...this.#lanes.values()].some(({ queued }) => queued.length > 0))
     return gathered
   }
 

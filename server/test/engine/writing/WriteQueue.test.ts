@@ -95,11 +95,12 @@ const answerOf = ({ items }: ShardBatch, reply: Exclude<Reply, "unknown">): Batc
 const queueOver = Effect.fnUntraced(function* (
   store: WrittenStore,
   queued = { items: 1_000, bytes: 1 << 20 },
+  waitMs = 0,
 ) {
   const metrics = yield* EngineMetrics.make
   const queue = yield* WriteQueue.make(
     store,
-    { queuedItems: queued.items, queuedBytes: queued.bytes },
+    { queuedItems: queued.items, queuedBytes: queued.bytes, waitMs },
     metrics,
     (_, loop) => loop,
   )
@@ -117,7 +118,12 @@ const queueOver = Effect.fnUntraced(function* (
       onAnswer: (item) => note(seen, shard, keyOfItem(item).timerId),
       onOwnershipLost: () => queue.close(shard),
     })
-  const push = (shard: number, payloadBytes = 0, then: () => void = () => {}): string | undefined => {
+  const push = (
+    shard: number,
+    payloadBytes = 0,
+    then: () => void = () => {},
+    canWait = false,
+  ): string | undefined => {
     const item = samplePut({ payload: new Uint8Array(payloadBytes) })
     const { timerId } = item.timer
     const isQueued = queue.push(
@@ -130,18 +136,34 @@ const queueOver = Effect.fnUntraced(function* (
           else note(answered, shard, timerId)
           then()
         },
+        canWait,
       },
     )
     if (isQueued) note(pushed, shard, timerId)
     return isQueued ? timerId : undefined
   }
-  return { queue, open, push, pushed, seen, answered, unanswered, notWritten }
+  const pushPatient = (shard: number, payloadBytes = 0) => push(shard, payloadBytes, undefined, true)
+  return { queue, open, push, pushPatient, pushed, seen, answered, unanswered, notWritten }
 })
 
 const steps = fc.array(
   fc.record({
     op: fc.constantFrom(
-      ...["push", "push", "burst", "reply", "reply", "unknown", "lost", "overtaken", "close", "wait"],
+      ...[
+        "push",
+        "push",
+        "patient",
+        "patient",
+        "stopTaking",
+        "burst",
+        "reply",
+        "reply",
+        "unknown",
+        "lost",
+        "overtaken",
+        "close",
+        "wait",
+      ],
     ),
     shard: fc.nat(3),
     size: fc.nat(2_500),
@@ -150,16 +172,18 @@ const steps = fc.array(
 )
 
 const law =
-  (sequence: ReadonlyArray<{ op: string; shard: number; size: number }>) => (engine: EngineHarness) =>
+  (sequence: ReadonlyArray<{ op: string; shard: number; size: number }>, waitMs: number) =>
+  (engine: EngineHarness) =>
     Effect.gen(function* () {
       const store = new SteppedStore()
-      const { queue, open, push, pushed, seen, answered, unanswered, notWritten } = yield* queueOver(
-        store.service,
-      )
+      const { queue, open, push, pushPatient, pushed, seen, answered, unanswered, notWritten } =
+        yield* queueOver(store.service, undefined, waitMs)
       for (let shard = 0; shard < 4; shard++) open(shard)
       for (const { op, shard, size } of sequence) {
         const commit = store.commits[size % Math.max(1, store.commits.length)]
         if (op === "push") push(shard, size)
+        if (op === "patient") pushPatient(shard, size)
+        if (op === "stopTaking" && size % 4 === 0) queue.stopTaking({ shard, epoch: 1 })
         if (op === "burst") for (const of of [shard, shard, 0, shard]) push(of, size)
         if (op === "reply") commit?.reply("done")
         if (op === "unknown") commit?.reply("unknown")
@@ -192,10 +216,69 @@ test(
   "answers come once and in queue order, one commit of a shard at a time, within the store's limits",
   () =>
     fc.assert(
-      fc.asyncProperty(steps, (sequence) => runVirtually({ isEmpty: true }, law(sequence))),
+      fc.asyncProperty(steps, fc.constantFrom(0, 5), (sequence, waitMs) =>
+        runVirtually({ isEmpty: true }, law(sequence, waitMs)),
+      ),
       { numRuns: runsOf(200) },
     ),
   timeLimitMsOf(30_000),
+)
+
+const waitMs = 5
+
+engineTest("writes that can wait share a commit, after 5 ms at most", { isEmpty: true }, (engine) =>
+  Effect.gen(function* () {
+    const store = new SteppedStore()
+    const { queue, open, pushPatient, answered } = yield* queueOver(store.service, undefined, waitMs)
+    for (const shard of [0, 1]) open(shard)
+    pushPatient(0)
+    yield* engine.advance(waitMs - 1)
+    pushPatient(1)
+    yield* engine.still
+    expect(store.commits).toHaveLength(0)
+    yield* engine.advance(1)
+    expect(store.written.map((parts) => parts.map(({ shard }) => shard).sort())).toEqual([[0, 1]])
+    // The next one waits while the commit runs, and after it.
+    pushPatient(0)
+    store.commits[0]?.reply("done")
+    yield* engine.still
+    expect(store.written).toHaveLength(1)
+    expect(answered.get(0)).toHaveLength(1)
+    yield* engine.advance(waitMs)
+    store.commits[0]?.reply("done")
+    yield* queue.awaitIdle
+    expect(store.written).toHaveLength(2)
+  }),
+)
+
+engineTest(
+  "writes that can wait go at once with one that cannot, when there are 64, and before a shard is given up",
+  { isEmpty: true },
+  (engine) =>
+    Effect.gen(function* () {
+      const store = new SteppedStore({ ...limits, batchItems: 1_000, batchBytes: 1 << 20 })
+      const { queue, open, push, pushPatient } = yield* queueOver(store.service, undefined, waitMs)
+      const sizes = () => store.written.map((parts) => parts.flatMap(({ items }) => items).length)
+      open(0)
+      pushPatient(0)
+      push(0)
+      yield* engine.still
+      expect(sizes()).toEqual([2])
+      store.commits[0]?.reply("done")
+      yield* engine.still
+      for (let write = 0; write < 63; write++) pushPatient(0)
+      yield* engine.still
+      expect(sizes()).toEqual([2])
+      pushPatient(0)
+      yield* engine.still
+      expect(sizes()).toEqual([2, 64])
+      store.commits[0]?.reply("done")
+      yield* engine.still
+      pushPatient(0)
+      queue.stopTaking({ shard: 0, epoch: 1 })
+      yield* engine.still
+      expect(sizes()).toEqual([2, 64, 1])
+    }),
 )
 
 engineTest(
