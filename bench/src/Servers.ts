@@ -3,12 +3,12 @@
 import { execFileSync } from "node:child_process"
 import { join } from "node:path"
 import { kafkaState } from "@punctual/bus/testkit/KafkaServer"
-import { natsBinary } from "@punctual/bus/testkit/NatsBinary"
+import { type NatsBinary, natsBinary, natsBinaryWithSchedules } from "@punctual/bus/testkit/NatsBinary"
 import { rabbitBinaries } from "@punctual/bus/testkit/RabbitBinaries"
 import { postgresBinaries } from "@punctual/server/testkit/PostgresBinaries"
 import { redisBinary } from "./peers/RedisServer.ts"
 
-export type ServerName = "postgres" | "redis" | "nats" | "rabbitmq" | "kafka"
+export type ServerName = "postgres" | "redis" | "nats" | "natsSchedules" | "rabbitmq" | "kafka"
 
 export type ServerState =
   | { readonly path: string; readonly version: string }
@@ -20,6 +20,7 @@ export const serverTitle: Readonly<Record<ServerName, string>> = {
   postgres: "PostgreSQL",
   redis: "Redis",
   nats: "NATS",
+  natsSchedules: "NATS with schedules",
   rabbitmq: "RabbitMQ",
   kafka: "Kafka",
 }
@@ -56,11 +57,12 @@ const look: Readonly<Record<ServerName, () => ServerState>> = {
     return "missing" in binaries ? binaries : { path: binaries.scripts, version: binaries.version }
   },
   kafka: kafkaState,
-  nats: () => {
-    const binary = natsBinary()
-    return "missing" in binary ? binary : withVersion(binary.path)
-  },
+  nats: () => natsState(natsBinary()),
+  natsSchedules: () => natsState(natsBinaryWithSchedules()),
 }
+
+const natsState = (binary: NatsBinary): ServerState =>
+  "missing" in binary ? binary : withVersion(binary.path)
 
 const withVersion = (path: string, libraries = ""): ServerState => {
   try {

@@ -12,7 +12,8 @@ import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
 export type NatsBinary = { readonly path: string } | { readonly missing: string }
 
 const program = "nats-server"
-const goModule = "github.com/nats-io/nats-server/v2@v2.15.2"
+const goVersion = "2.15.2"
+const goModule = `github.com/nats-io/nats-server/v2@v${goVersion}`
 const fetchWithinMs = 300_000
 
 /** Defines tests that need a broker. Without one they are skipped by name, or fail in CI. */
@@ -27,6 +28,14 @@ let found: NatsBinary | undefined
 export const natsBinary = (): NatsBinary => {
   found ??= locate()
   return found
+}
+
+/** A server that can publish messages at a given time. Debian's is too old for that, so Go builds it. */
+export const natsBinaryWithSchedules = (): NatsBinary => {
+  const folder = fetchedFolder({ name: `nats-server-${goVersion}`, fill: fromGo })
+  return folder === undefined
+    ? { missing: `no nats-server ${goVersion}: it is built by go, which is missing or failed` }
+    : { path: join(folder, program) }
 }
 
 const locate = (): NatsBinary => {

@@ -7,7 +7,7 @@ import { basename, join } from "node:path"
 import type { Certificates } from "@punctual/server/testkit/Certificates"
 import { eventually } from "@punctual/server/testkit/eventually"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
-import { natsBinary } from "./NatsBinary.ts"
+import { type NatsBinary, natsBinary } from "./NatsBinary.ts"
 
 export interface NatsServerOptions {
   readonly auth?: { readonly user: string; readonly password: string } | { readonly token: string }
@@ -16,6 +16,10 @@ export interface NatsServerOptions {
   readonly wantsClientCertificate?: boolean
   /** Turned off to test what a client reports about a broker without JetStream. */
   readonly isJetStreamOn?: boolean
+  /** Syncs each message before it is acknowledged. By default the server syncs every two minutes. */
+  readonly syncsAlways?: boolean
+  /** Instead of the usual one. */
+  readonly binary?: NatsBinary
   /** Appended to the configuration file unchanged. */
   readonly config?: string
 }
@@ -92,7 +96,7 @@ export class NatsServer implements AsyncDisposable {
   }
 
   async #launch(): Promise<void> {
-    const binary = natsBinary()
+    const binary = this.#options.binary ?? natsBinary()
     if ("missing" in binary) throw new Error(binary.missing)
     const configFile = join(this.#folder.path, "nats.conf")
     const portsFolder = join(this.#folder.path, "ports")
@@ -116,12 +120,15 @@ export class NatsServer implements AsyncDisposable {
   }
 
   #configuration(portsFolder: string): string {
-    const { auth, tls, wantsClientCertificate = false, isJetStreamOn, config } = this.#options
+    const { auth, tls, wantsClientCertificate = false, isJetStreamOn, syncsAlways, config } = this.#options
     const lines = [
       `listen: "${this.host}:${this.#port === 0 ? -1 : this.#port}"`,
       `ports_file_dir: "${portsFolder}"`,
     ]
-    if (isJetStreamOn !== false) lines.push(`jetstream { store_dir: "${join(this.#folder.path, "data")}" }`)
+    if (isJetStreamOn !== false) {
+      const sync = syncsAlways === true ? ", sync_interval: always" : ""
+      lines.push(`jetstream { store_dir: "${join(this.#folder.path, "data")}"${sync} }`)
+    }
     if (auth !== undefined && "token" in auth) lines.push(`authorization { token: "${auth.token}" }`)
     if (auth !== undefined && "user" in auth) {
       lines.push(`authorization { user: "${auth.user}", password: "${auth.password}" }`)

@@ -1,5 +1,6 @@
-// The bare limits on SQLite. Prepared statements in one thread fill and empty the store's own tables. There is no queue,
-// no other thread, no history and no answer.
+// The bare limits on SQLite. Prepared statements in one thread fill and empty the tables of the store as they were before
+// version 5, with their indexes. The store has changed its tables since then, and the limits must not change with it. There
+// is no queue, no other thread, no history and no answer.
 import { Database, type Statement } from "bun:sqlite"
 import { join } from "node:path"
 import type { Timer } from "@punctual/server/domain/Timer"
@@ -29,7 +30,7 @@ export class BareTables implements Disposable {
     // The same settings as the store: a cache, and a write-ahead log that may grow before a checkpoint.
     this.#database.run("PRAGMA cache_size = -32768")
     this.#database.run("PRAGMA wal_autocheckpoint = 16000")
-    for (const sql of migrations) this.#database.run(sql)
+    for (const sql of migrations.slice(0, measuredVersion)) this.#database.run(sql)
     this.#insertHead = this.#database.prepare(
       `INSERT INTO timers (shard, uuid, namespace, timer_id, fire_at, fire_id, revision, execute_at, attempts, created_at, updated_at, correlation_id)
        VALUES (?, unhex(?), ?, ?, ?, unhex(?, '-'), ?, ?, 0, ?, ?, ?)`,
@@ -78,6 +79,7 @@ export class BareTables implements Disposable {
   }
 }
 
+const measuredVersion = 4
 const shards = 16
 
 const perSecond = (count: number, startedAt: number): number =>

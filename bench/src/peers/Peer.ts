@@ -3,6 +3,8 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { natsBinaryWithSchedules } from "@punctual/bus/testkit/NatsBinary"
+import { NatsServer } from "@punctual/bus/testkit/NatsServer"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
 import { postgresTerms, startPostgres } from "../BenchPostgres.ts"
 import type { ServerName } from "../Servers.ts"
@@ -47,6 +49,17 @@ const onPostgres = (system: string, name: string, settings: string): Peer => ({
   },
 })
 
+const onNats = (name: string, terms: string, syncsAlways: boolean): Peer => ({
+  name,
+  terms: `${terms}; one stream, a message for each timer; one consumer`,
+  isOnDisk: syncsAlways,
+  needs: ["natsSchedules"],
+  run: async (work) => {
+    await using server = await NatsServer.start({ binary: natsBinaryWithSchedules(), syncsAlways })
+    return await inChild([script, "nats-schedules", server.url], work)
+  },
+})
+
 export const peers: ReadonlyArray<Peer> = [
   onRedis(
     "BullMQ, Redis everysec",
@@ -76,15 +89,20 @@ export const peers: ReadonlyArray<Peer> = [
       return await inChild([script, "bunqueue", join(place.path, "bunqueue.db")], work)
     },
   },
+  onNats("NATS schedules", "a power failure loses up to two minutes: the default sync_interval", false),
+  onNats("NATS schedules, always synced", "on disk: sync_interval always", true),
 ]
 
 /** Installs the peers once, with the versions of their lock file. */
-export const installPeers = async (progress: (message: string) => void): Promise<void> => {
-  if (existsSync(join(folder, "node_modules", "bullmq"))) return
+export const installPeers = async (
+  progress: (message: string) => void,
+  into: string = folder,
+): Promise<void> => {
+  if (existsSync(join(into, "node_modules", "bullmq"))) return
   progress("installing the peers (bench/peers) …")
   // Unlike npm ci, this accepts that the registry lacks optional packages of other platforms. It keeps to the lock file.
   const npm = Bun.spawn(["npm", "install", "--no-save", "--no-audit", "--no-fund"], {
-    cwd: folder,
+    cwd: into,
     stdio: ["ignore", "ignore", "inherit"],
     timeout: 300_000,
   })
