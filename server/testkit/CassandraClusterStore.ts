@@ -25,9 +25,11 @@ export class CassandraClusterStore implements ClusterStore {
   }
 
   static async start(this: void): Promise<CassandraClusterStore> {
-    const store = new CassandraClusterStore(await CassandraServer.start())
+    await using started = new AsyncDisposableStack()
+    const store = started.use(new CassandraClusterStore(await CassandraServer.start()))
     // A server that has just started takes long to create tables, and nodes must listen within half a minute.
     await store.leases()
+    started.move()
     return store
   }
 

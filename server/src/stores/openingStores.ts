@@ -57,6 +57,36 @@ export const checkNotNewer = (shown: string, version: number, programVersion: nu
   )
 }
 
+export const beingMigrated = (shown: string): DatabaseFailure =>
+  new DatabaseFailure("failed", `${shown} is being migrated by another process: try again later.`)
+
+/** A lock in a database that has none of its own. */
+export interface StoreLock {
+  /** Whether the lock was free, or has ended because its holder died. */
+  take(): Promise<boolean>
+  release(): Promise<unknown>
+}
+
+const lockPauseMs = 200
+
+/** One process at a time creates or migrates a store. */
+export const underLock = async (
+  shown: string,
+  lock: StoreLock,
+  mostWaitMs: number,
+  work: () => Promise<void>,
+): Promise<void> => {
+  for (let waitedMs = 0; !(await lock.take()); waitedMs += lockPauseMs) {
+    if (waitedMs > mostWaitMs) throw beingMigrated(shown)
+    await new Promise((resolve) => setTimeout(resolve, lockPauseMs))
+  }
+  try {
+    await work()
+  } finally {
+    await lock.release().catch(() => {})
+  }
+}
+
 /** `other` is what an operator can name to get a new store. */
 export const checkShards = (
   shown: string,

@@ -5,13 +5,14 @@
 import type { DocumentCalls } from "@punctual/documents/DocumentRow"
 import { Documents } from "@punctual/documents/Documents"
 import { Context, Duration, Effect, Schedule, type Scope } from "effect"
-import { type Member, ShardLeases } from "../ports/ShardLeases.ts"
+import { type Tally, tallyOfAll } from "../domain/Decision.ts"
+import { type Announcement, type Lease, type Member, ShardLeases } from "../ports/ShardLeases.ts"
 import { ShardStorage } from "../ports/ShardStorage.ts"
 import { StoreClock } from "../ports/StoreClock.ts"
 import { StoreError, TimerStore } from "../ports/TimerStore.ts"
 import { readClockOffset } from "./clockOffset.ts"
 import { decidingStore } from "./DecidingStore.ts"
-import { hasEnded } from "./ProcessIdentity.ts"
+import { hasEnded, processHere } from "./ProcessIdentity.ts"
 import { storeDocuments } from "./StoreDocuments.ts"
 
 /** A call of a port as the work on one session. */
@@ -21,17 +22,33 @@ type On<Session, Call> = Call extends (...args: infer Args) => Effect.Effect<inf
     ? (session: Session) => Promise<A>
     : never
 
-type Storage = Omit<ShardStorage["Service"], "limits" | "open"> &
+type Storage = Omit<ShardStorage["Service"], "limits" | "open" | "tally"> &
   Partial<Pick<ShardStorage["Service"], "open">>
 type Leases = ShardLeases["Service"]
+type HeldLease = Pick<Lease, "shard" | "epoch">
+
+/** Shard leases and members in a database. */
+export interface LeaseWork<Session> {
+  owners(session: Session): Promise<ReadonlyArray<Lease>>
+  claim(session: Session, expected: Lease, node: string): Promise<Lease | undefined>
+  renew: On<Session, Leases["renew"]>
+  /** Frees the shards that still have these epochs. */
+  release(session: Session, held: ReadonlyArray<HeldLease>): Promise<unknown>
+  /** False if the name belongs to another process than this one. */
+  announce(session: Session, member: Announcement, process: string): Promise<boolean>
+  members(session: Session): Promise<ReadonlyArray<Member>>
+  /** Removes the entry of a node, if it belongs to the process and has the beat. Without a beat, any will do. */
+  remove(session: Session, entry: MemberEntry): Promise<boolean>
+}
+
+export type MemberEntry = Pick<Member, "node" | "process"> & Partial<Pick<Member, "beat">>
 
 /** What an adapter does on a session. */
 export interface ServerWork<Session> {
   readonly storage: { readonly [name in keyof Storage]: On<Session, NonNullable<Storage[name]>> }
-  readonly leases: { readonly [name in keyof Leases]: On<Session, Leases[name]> } & {
-    /** Removes a node that has ended, and frees its shards, unless another process has its name now. */
-    bury(session: Session, member: Member): Promise<void>
-  }
+  /** The tally of each shard, or parts of tallies: their sum is the tally of the store. */
+  tallies(session: Session): Promise<ReadonlyArray<Partial<Tally>>>
+  readonly leases: LeaseWork<Session>
   documents(session: Session): DocumentCalls
   /** The database's clock, in epoch milliseconds. */
   clockMs?(session: Session): Promise<number>
@@ -45,6 +62,13 @@ export interface ServerLanes<Session> {
   readonly reads: ServerLane<Session>
   readonly claims: ServerLane<Session>
   readonly renewals: ServerLane<Session>
+}
+
+/** For a driver that shares its connections between calls by itself. `ofLeases` has connections of its own. */
+export const lanesOver = <Session>(session: Session, ofLeases: Session = session): ServerLanes<Session> => {
+  const lane: ServerLane<Session> = (use) => use(session)
+  const leases: ServerLane<Session> = (use) => use(ofLeases)
+  return { writes: lane, reads: lane, claims: leases, renewals: leases }
 }
 
 /** What the errors of a database mean. */
@@ -159,7 +183,7 @@ class Calls {
 
 const storageOver = <Session>(
   calls: Calls,
-  { lanes: { writes, reads }, work: { storage }, shards, limits }: ServerStoreOptions<Session>,
+  { lanes: { writes, reads }, work: { storage, tallies }, shards, limits }: ServerStoreOptions<Session>,
 ): ShardStorage["Service"] => {
   const { open, insertNew, count, countByTime } = storage
   return {
@@ -186,7 +210,7 @@ const storageOver = <Session>(
       calls.again(reads, (session) => storage.namespaces(session, exclusiveAfter, limit)),
     prune: (exclusiveBeforeMs, limit) =>
       calls.once(writes, (session) => storage.prune(session, exclusiveBeforeMs, limit)),
-    tally: calls.again(reads, (session) => storage.tally(session)),
+    tally: Effect.map(calls.again(reads, tallies), (parts) => tallyOfAll(parts.map((tally) => ({ tally })))),
     ...(insertNew && {
       insertNew: (shard, timers) =>
         withShards(
@@ -221,13 +245,24 @@ const documentsOver = <Session>(
 const leasesOver = <Session>(
   { claims, renewals }: ServerLanes<Session>,
   calls: Calls,
-  leases: ServerWork<Session>["leases"],
+  leases: LeaseWork<Session>,
 ): Leases => {
-  /** Frees the shards of nodes that ran on this machine and have ended. */
+  /**
+   * Frees the shards of nodes that ran on this machine and have ended. The leases are read before the entry of the node is
+   * removed. So a new process with the same name keeps its shards: it has claimed them under higher epochs.
+   */
   const buryTheDead = async (session: Session): Promise<ReadonlyArray<Member>> => {
     const dead = (await leases.members(session)).filter(({ process }) => hasEnded(process))
-    for (const member of dead) await leases.bury(session, member)
-    return dead
+    const owners = dead.length === 0 ? [] : await leases.owners(session)
+    const buried: Array<Member> = []
+    for (const member of dead) {
+      const { node, process } = member
+      if (!(await leases.remove(session, { node, process }))) continue
+      buried.push(member)
+      const held = owners.filter((lease) => lease.node === node)
+      if (held.length > 0) await leases.release(session, held)
+    }
+    return buried
   }
   // Runs before this process first announces itself, so that no node must wait until the lease of a killed process
   // expires.
@@ -242,19 +277,24 @@ const leasesOver = <Session>(
       )
     }),
   )
+  const removed = (entry: MemberEntry) =>
+    Effect.asVoid(calls.once(renewals, (session) => leases.remove(session, entry)))
   return {
     owners: calls.again(renewals, (session) => leases.owners(session)),
     claim: (expected, node) => calls.once(claims, (session) => leases.claim(session, expected, node)),
-    renew: (held) => calls.once(renewals, (session) => leases.renew(session, held)),
-    release: (shard, epoch) => calls.once(renewals, (session) => leases.release(session, shard, epoch)),
+    renew: (held) =>
+      held.length === 0 ? Effect.succeed([]) : calls.once(renewals, (session) => leases.renew(session, held)),
+    release: (shard, epoch) =>
+      Effect.asVoid(calls.once(renewals, (session) => leases.release(session, [{ shard, epoch }]))),
     announce: (member) =>
       Effect.andThen(
         buryOnce,
-        calls.once(renewals, (session) => leases.announce(session, member)),
+        calls.once(renewals, (session) => leases.announce(session, member, processHere())),
       ),
     members: calls.again(renewals, (session) => leases.members(session)),
-    retire: (node) => calls.once(renewals, (session) => leases.retire(session, node)),
-    retireSilent: (seen) => calls.once(renewals, (session) => leases.retireSilent(session, seen)),
+    retire: (node) => removed({ node, process: processHere() }),
+    // A process that is alive again has another beat, and keeps its name.
+    retireSilent: ({ node, process, beat }) => removed({ node, process, beat }),
   }
 }
 

@@ -3,9 +3,11 @@
 import { changeOf, type DocumentCalls } from "@punctual/documents/DocumentRow"
 import type { Documents } from "@punctual/documents/Documents"
 import { Effect } from "effect"
+import { addTallies, emptyTally, type Tally } from "../domain/Decision.ts"
 import { settingsKind } from "../engine/namespaces/SettingsRecords.ts"
 import type { Opened } from "../ports/Adapter.ts"
-import type { ExamineOptions, ShardReport, StoreExamination, StoreReport } from "../ports/StoreReport.ts"
+import type { Lease } from "../ports/ShardLeases.ts"
+import type { ExamineOptions, StoreExamination, StoreReport } from "../ports/StoreReport.ts"
 import type { StoreSchema } from "../ports/StoreSchema.ts"
 import type { TimerArchive } from "../ports/TimerArchive.ts"
 import { StoreError } from "../ports/TimerStore.ts"
@@ -34,7 +36,12 @@ export interface KeptStore<Session> {
   documents(session: Session): DocumentCalls
   /** A database that can show many rows as of one instant reads them page by page. All others are copied. */
   readonly rows: PagedRows<Session> | CopiedRows<Session>
-  shards(session: Session, schema: StoredSchema): Promise<ReadonlyArray<Omit<ShardReport, "rows">>>
+  owners(
+    session: Session,
+    schema: StoredSchema,
+  ): Promise<ReadonlyArray<Pick<Lease, "shard" | "epoch" | "node">>>
+  /** In the order of the owners. */
+  tallies(session: Session, schema: StoredSchema): Promise<ReadonlyArray<Partial<Tally>>>
   sizes?(session: Session): Promise<StoreReport["sizes"]>
   /** Called after all rows were read. */
   faults?(session: Session): Promise<ReadonlyArray<string>>
@@ -138,12 +145,19 @@ const examine = async <Session>(
   )
   const pages = "parts" in rows ? pagesOf(rows, session) : rows.pages(session, schema, false)
   for await (const page of pages) for (const row of page) counting.take(row)
-  const shards = await kept.shards(session, schema)
+  const owners = await kept.owners(session, schema)
+  const tallies = await kept.tallies(session, schema)
   return {
     store: kept.name,
     schemaVersion: schema.version,
     programVersion: kept.programVersion,
-    shards: shards.map((report) => ({ ...report, rows: counting.rowsOf(report.shard) })),
+    shards: owners.map(({ shard, epoch, node }, index) => ({
+      shard,
+      epoch,
+      ...(node === undefined ? {} : { node }),
+      tally: addTallies(emptyTally, tallies[index] ?? {}),
+      rows: counting.rowsOf(shard),
+    })),
     sizes: (await kept.sizes?.(session)) ?? [],
     ...counting.found,
     faults: [...((await kept.faults?.(session)) ?? []), ...counting.found.faults],

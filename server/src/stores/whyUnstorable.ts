@@ -18,6 +18,21 @@ export const whyUnstorable = (change: KeyChange): string | undefined => {
   )
 }
 
+/** The changes that can be stored, with their places among all, and why the others cannot. */
+export const sortedOut = (
+  changes: ReadonlyArray<KeyChange>,
+  why: (change: KeyChange) => string | undefined = whyUnstorable,
+) => {
+  const asked: Array<{ readonly change: KeyChange; readonly index: number }> = []
+  const refused: Array<{ readonly index: number; readonly reason: string }> = []
+  for (const [index, change] of changes.entries()) {
+    const reason = why(change)
+    if (reason === undefined) asked.push({ change, index })
+    else refused.push({ index, reason })
+  }
+  return { asked, refused }
+}
+
 /** Only checks numbers and lengths, which costs almost nothing. */
 export const whyUnstorableByNumbers = ({ key, pending, finished }: KeyChange): string | undefined =>
   whyKeyLength(key) ??

@@ -3,7 +3,7 @@
 import { cassandraDocuments } from "@punctual/documents/cassandra/cassandraDocuments"
 import { Effect, Layer } from "effect"
 import { opening, type ServerOpening } from "../openingStores.ts"
-import { type ServerLane, type ServerWork, serverStore } from "../serverStore.ts"
+import { lanesOver, type ServerWork, serverStore } from "../serverStore.ts"
 import { Commits } from "./Commits.ts"
 import type { CassandraTarget } from "./cassandraUrl.ts"
 import { Fences } from "./Fences.ts"
@@ -14,8 +14,8 @@ import { LeaseWrites } from "./LeaseWrites.ts"
 import { lookAt } from "./looks.ts"
 import { openDatabase } from "./openDatabase.ts"
 import { Pruning } from "./Pruning.ts"
-import { readClock, readDue, readHeads, readNames, readTally, type StoreParts } from "./Reader.ts"
-import { scanRows } from "./scans.ts"
+import { readClock, readDue, readHeads, readNames, type StoreParts } from "./Reader.ts"
+import { allShards, scanRows } from "./scans.ts"
 
 /** One commit is one conditional batch on one partition. Commits of different shards run side by side. */
 const limits = {
@@ -58,9 +58,8 @@ export const CassandraStore = {
           (open) => Effect.promise(() => open.close()),
         )
         const connection = { ...parts, commits, pruning, leaseWrites: new LeaseWrites(session) }
-        const lane: ServerLane<Connection> = (use) => use(connection)
         return yield* serverStore({
-          lanes: { writes: lane, reads: lane, claims: lane, renewals: lane },
+          lanes: lanesOver(connection),
           work,
           shards,
           limits,
@@ -81,8 +80,8 @@ const work: ServerWork<Connection> = {
     scan: (parts, scans) => Promise.all(scans.map((scan) => scanRows(parts, scan))),
     namespaces: readNames,
     prune: ({ pruning }, beforeMs, limit) => pruning.prune(beforeMs, limit),
-    tally: readTally,
   },
+  tallies: ({ fences, keys }) => fences.tallies(allShards(keys.shards)),
   leases: cassandraLeases,
   documents: ({ session }) => cassandraDocuments(session),
   clockMs: readClock,

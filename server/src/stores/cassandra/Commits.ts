@@ -7,7 +7,8 @@
 // the batch expects the row that was read. Every change of the lives of a key changes the stamp in its row.
 import { addTallies } from "../../domain/Decision.ts"
 import type { Commit, CommitAnswer, KeyChange } from "../../ports/ShardStorage.ts"
-import { whyUnstorable } from "../whyUnstorable.ts"
+import { NotedNames } from "../notedNames.ts"
+import { sortedOut } from "../whyUnstorable.ts"
 import {
   batchStatements,
   bodyStatements,
@@ -24,6 +25,7 @@ import {
 import type { Fence, Fences } from "./Fences.ts"
 import type { KeyRows, Keys } from "./Keys.ts"
 import { keyPlace, kinds } from "./places.ts"
+import { noteNames } from "./Reader.ts"
 import { bytesIn, numberIn } from "./rows.ts"
 import type { BatchSession, Row, Statement, Value } from "./Session.ts"
 
@@ -53,7 +55,7 @@ export class Commits {
   /** The last commit of each shard, because commits of one shard would only disturb each other. */
   readonly #turns = new Map<number, Promise<unknown>>()
   readonly #cleanings = new Set<Promise<unknown>>()
-  readonly #namespaces = new Set<string>()
+  readonly #names: NotedNames
   readonly #onCommitted: (changes: ReadonlyArray<KeyChange>) => void
 
   constructor(
@@ -66,6 +68,7 @@ export class Commits {
     this.#keys = parts.keys
     this.#lifeSeconds = lifeSeconds
     this.#onCommitted = onCommitted
+    this.#names = new NotedNames((names) => noteNames(parts.session, names))
   }
 
   async commit(commit: Commit): Promise<CommitAnswer> {
@@ -100,12 +103,8 @@ export class Commits {
       stamp: stampOf(epoch, number),
       lifeSeconds: this.#lifeSeconds,
     }
-    const refused: Array<{ readonly index: number; readonly reason: string }> = []
-    let planned = changes.flatMap((change, index): ReadonlyArray<Planned> => {
-      const reason = whyUnstorable(change)
-      if (reason !== undefined) refused.push({ index, reason })
-      return reason === undefined ? [plan(change, index)] : []
-    })
+    const { asked, refused } = sortedOut(changes)
+    let planned: ReadonlyArray<Planned> = asked.map(({ change, index }) => plan(change, index))
     const missed: Array<number> = []
     const leave = (gone: ReadonlySet<Planned>) => {
       for (const { index } of gone) missed.push(index)
@@ -207,13 +206,8 @@ export class Commits {
 
   /** What the commit names must be there before it. */
   async #prepare(at: CommitPlace, planned: ReadonlyArray<Planned>): Promise<void> {
-    const names = new Set(
-      planned.map(({ change }) => change.key.namespace).filter((name) => !this.#namespaces.has(name)),
-    )
     await Promise.all([
-      ...[...names].map((name) =>
-        this.#session.rows("INSERT INTO namespaces (store, name) VALUES (?, ?)", [at.store, name]),
-      ),
+      this.#names.note(planned.map(({ change }) => change.key.namespace)),
       ...planned.map(async ({ change }) => {
         const statements = bodyStatements(at, change)
         const [only] = statements
@@ -221,8 +215,6 @@ export class Commits {
         else if (only !== undefined) await this.#session.rows(only.query, only.params)
       }),
     ])
-    if (this.#namespaces.size > mostKnownNamespaces) this.#namespaces.clear()
-    for (const name of names) this.#namespaces.add(name)
   }
 
   /** Nothing waits for it: what stays after a crash is never read, and the next change of the key removes it. */
@@ -240,8 +232,6 @@ export class Commits {
     }
   }
 }
-
-const mostKnownNamespaces = 100_000
 
 const plan = (change: KeyChange, index: number): Planned => ({
   index,

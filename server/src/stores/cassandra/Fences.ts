@@ -21,6 +21,7 @@ export interface Fence {
 
 const tallyOfText = (text: string | undefined): Tally => ({
   ...emptyTally,
+  // Only this program writes the text.
   ...(jsonOf(text ?? "{}") as Partial<Tally>),
 })
 
@@ -125,9 +126,11 @@ export class Fences {
     return new Map(rows.map((row) => [numberIn(row, "shard"), numberIn(row, "low")]))
   }
 
-  async all(shards: ReadonlyArray<number>): Promise<ReadonlyArray<Fence & { readonly shard: number }>> {
+  /** By shard. */
+  async tallies(shards: ReadonlyArray<number>): Promise<ReadonlyArray<Tally>> {
     const rows = await this.#anchors(fenceColumns, shards)
-    return rows.map((row) => ({ ...fenceOf(row), shard: numberIn(row, "shard") }))
+    const found = new Map(rows.map((row) => [numberIn(row, "shard"), fenceOf(row).tally]))
+    return shards.map((shard) => found.get(shard) ?? emptyTally)
   }
 
   #anchors(columns: string, shards: ReadonlyArray<number>): Promise<ReadonlyArray<Row>> {

@@ -16,7 +16,7 @@ import {
   timerOf,
   uuidBytes,
 } from "./rows.ts"
-import type { BatchSession, Row, Value } from "./Session.ts"
+import type { BatchSession, Row } from "./Session.ts"
 
 /** How many rows or keys one statement names. */
 export const mostNamed = 100
@@ -198,7 +198,7 @@ export class Keys {
       slices(uuids, mostNamed).map(async (slice) => {
         const rows = await this.#session.rows(
           "SELECT * FROM bodies WHERE store = ? AND uuid IN ? AND part < ?",
-          [this.#session.store, slice, exclusiveUntilPart] as ReadonlyArray<Value>,
+          [this.#session.store, slice, exclusiveUntilPart],
         )
         for (const row of rows) {
           const uuid = bytesIn(row, "uuid").toString("hex")
@@ -229,7 +229,7 @@ export const lifeRowOf = (row: Row): LifeRow => {
 const bodyOf = (row: Row): StoredBody => ({
   spec: textIn(row, "spec"),
   log: textIn(row, "log"),
-  payload: (row["payload"] as Uint8Array | null) ?? undefined,
+  ...(row["payload"] instanceof Uint8Array ? { payload: row["payload"] } : {}),
 })
 
 /** A key's partition may also have rows of changes that were never committed. */

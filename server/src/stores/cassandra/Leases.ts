@@ -1,8 +1,8 @@
 // Shard leases and members. All leases of a store are in one partition, so that a node renews all of its shards with one
 // conditional batch. A claim first takes the lease and then sets the fence of the shard's own partition. Until both are
 // done, nobody writes under the new epoch. If the claim ends in between, the next one goes on from its lease.
-import type { Announcement, Lease, Member, SeenBeat } from "../../ports/ShardLeases.ts"
-import { processHere } from "../ProcessIdentity.ts"
+import type { Announcement, Lease, Member } from "../../ports/ShardLeases.ts"
+import type { LeaseWork, MemberEntry } from "../serverStore.ts"
 import { type LeaseWrites, ofLeases } from "./LeaseWrites.ts"
 import type { StoreParts } from "./Reader.ts"
 import { numberIn, textIn } from "./rows.ts"
@@ -45,11 +45,9 @@ const claim = async (
   return isFenced ? next : undefined
 }
 
-const renew = async (
-  parts: Parts,
-  held: ReadonlyArray<{ readonly shard: number; readonly epoch: number }>,
-): Promise<ReadonlyArray<{ readonly foreign: number } | undefined>> => {
-  if (held.length === 0) return []
+type Held = Parameters<LeaseWork<Parts>["renew"]>[1]
+
+const renew = async (parts: Parts, held: Held) => {
   for (let tries = 0; ; tries++) {
     const leases = new Map((await owners(parts)).map((lease) => [lease.shard, lease]))
     const own = held.map(({ shard, epoch }) => {
@@ -69,20 +67,25 @@ const renewal = ({ session }: Parts, { shard, epoch, counter, node }: Lease): St
   params: [BigInt(counter + 1), session.store, shard, BigInt(epoch), BigInt(counter), node ?? null],
 })
 
-const release = async ({ session, leaseWrites }: Parts, shard: number, epoch: number): Promise<void> => {
-  await leaseWrites.write(shard, {
-    query: "UPDATE leases SET node = null WHERE store = ? AND shard = ? IF epoch = ?",
-    params: [session.store, shard, BigInt(epoch)],
-  })
-}
+const release = ({ session, leaseWrites }: Parts, held: Held) =>
+  Promise.all(
+    held.map(({ shard, epoch }) =>
+      leaseWrites.write(shard, {
+        query: "UPDATE leases SET node = null WHERE store = ? AND shard = ? IF epoch = ?",
+        params: [session.store, shard, BigInt(epoch)],
+      }),
+    ),
+  )
 
 const members = async ({ session }: Parts): Promise<ReadonlyArray<Member>> =>
   (await session.rows("SELECT * FROM members WHERE store = ?", [session.store], reading)).map(memberOf)
 
-/** False if the name belongs to another process. */
-const announce = async ({ session }: Parts, { node, address, isLeaving }: Announcement): Promise<boolean> => {
+const announce = async (
+  { session }: Parts,
+  { node, address, isLeaving }: Announcement,
+  own: string,
+): Promise<boolean> => {
   const { store } = session
-  const own = processHere()
   for (let tries = 0; ; tries++) {
     const query = "SELECT * FROM members WHERE store = ? AND node = ?"
     const [before] = (await session.rows(query, [store, node], reading)).map(memberOf)
@@ -100,29 +103,10 @@ const announce = async ({ session }: Parts, { node, address, isLeaving }: Announ
   }
 }
 
-const remove = (
-  { session }: Parts,
-  node: string,
-  condition: string,
-  values: ReadonlyArray<string | bigint>,
-): Promise<boolean> => {
-  const query = `DELETE FROM members WHERE store = ? AND node = ? ${condition}`
-  return applies(session, query, [session.store, node, ...values], ofLeases)
-}
-
-const retire = async (parts: Parts, node: string): Promise<void> => {
-  await remove(parts, node, "IF process = ?", [processHere()])
-}
-
-const retireSilent = async (parts: Parts, { node, process, beat }: SeenBeat): Promise<void> => {
-  await remove(parts, node, "IF process = ? AND beat = ?", [process, BigInt(beat)])
-}
-
-const bury = async (parts: Parts, { node, process }: Member): Promise<void> => {
-  if (!(await remove(parts, node, "IF process = ?", [process]))) return
-  for (const lease of await owners(parts)) {
-    if (lease.node === node) await release(parts, lease.shard, lease.epoch)
-  }
+const remove = ({ session }: Parts, { node, process, beat }: MemberEntry): Promise<boolean> => {
+  const query = `DELETE FROM members WHERE store = ? AND node = ? IF process = ? ${beat === undefined ? "" : "AND beat = ?"}`
+  const beats = beat === undefined ? [] : [BigInt(beat)]
+  return applies(session, query, [session.store, node, process, ...beats], ofLeases)
 }
 
 export const cassandraLeases = {
@@ -132,10 +116,8 @@ export const cassandraLeases = {
   release,
   announce,
   members,
-  retire,
-  retireSilent,
-  bury,
-} as const
+  remove,
+} as const satisfies LeaseWork<Parts>
 
 const leaseOf = (row: Row): Lease => {
   const node = textIn(row, "node")

@@ -13,7 +13,7 @@ import {
 import { type LifeRow, lifeRowOf, mostNamed } from "./Keys.ts"
 import { keyAt, keyPlace, kinds, placeOf } from "./places.ts"
 import type { StoreParts } from "./Reader.ts"
-import { bytesIn, lifeOf, textIn } from "./rows.ts"
+import { bytesIn, lifeOf, stampIn, textIn } from "./rows.ts"
 import type { Statement, Value } from "./Session.ts"
 import { allShards, type IndexRow, refsOf, ShardWalk } from "./scans.ts"
 
@@ -104,7 +104,7 @@ export class Pruning {
       const gone = new Set(lives.map(({ place }) => place.toString("hex")))
       const left = read.lives.filter(({ place }) => !gone.has(place.toString("hex")))
       const last = left.at(-1)
-      const stamp = (read.row?.["stamp"] as bigint | null | undefined) ?? 0n
+      const stamp = stampIn(read.row, "stamp") ?? 0n
       const hasDead = left.some(({ state }) => state === "dead")
       const isKept = hasDead || textIn(read.row ?? {}, "state") !== undefined
       const set: Record<string, Value> = {

@@ -1,10 +1,9 @@
 // The reads of due timers, and the small reads of the port. Rows of the due order are an index: the row of the key
 // decides whether a timer is pending at that place.
-import { type Tally, tallyOfAll } from "../../domain/Decision.ts"
 import type { Timer, TimerHead } from "../../domain/Timer.ts"
-import { duePageBytes } from "../../ports/duePageBytes.ts"
 import type { DuePage, DueQuery } from "../../ports/TimerStore.ts"
-import { textOfSpec } from "../SpecText.ts"
+import { duePageOf } from "../duePage.ts"
+import { usedNames } from "../notedNames.ts"
 import type { Fences } from "./Fences.ts"
 import { type Keys, slices } from "./Keys.ts"
 import { dueOfPlace, endOfPlaces, keyAt, kinds, placeOf } from "./places.ts"
@@ -21,28 +20,23 @@ export interface StoreParts {
 /** How many bodies are read before the bytes of the page are counted. */
 const bodiesAtOnce = 100
 
-export const readDue = async (parts: StoreParts, query: DueQuery): Promise<DuePage> => {
-  const timers: Array<Timer> = []
-  let bytes = 0
-  const walk = await dueWalk(parts, query)
-  for (;;) {
-    const wanted = query.limit - timers.length
-    const rows = await walk.take(wanted)
+export const readDue = (parts: StoreParts, query: DueQuery): Promise<DuePage> =>
+  duePageOf(dueTimers(parts, query), query.limit)
+
+async function* dueTimers(parts: StoreParts, query: DueQuery): AsyncGenerator<Timer> {
+  const { take } = await dueWalk(parts, query)
+  // One row more than the page has shows whether the page is the last one.
+  const wanted = query.limit + 1
+  for (let isLast = false; !isLast; ) {
+    const rows = await take(wanted)
+    isLast = rows.length < wanted
     const found = await refsOf(parts.keys, kinds.key, rows)
     const reads = rows.flatMap(({ place }, index) => {
       const row = found[index]
       return row !== undefined && isAt(row, place) ? [{ key: keyAt(bytesIn(row, "place")), row }] : []
     })
-    for (const slice of slices(reads, bodiesAtOnce)) {
-      for (const timer of await parts.keys.timersOf(slice, true)) {
-        if (timer === undefined) continue
-        if (bytes >= duePageBytes) return { timers, isLast: false }
-        timers.push(timer)
-        bytes += textOfSpec(timer.spec).length + (timer.payload?.byteLength ?? 0)
-      }
-    }
-    if (rows.length < wanted) return { timers, isLast: true }
-    if (timers.length >= query.limit) return { timers, isLast: false }
+    for (const slice of slices(reads, bodiesAtOnce))
+      for (const timer of await parts.keys.timersOf(slice, true)) if (timer !== undefined) yield timer
   }
 }
 
@@ -88,40 +82,36 @@ const dueWalk = async ({ session, fences }: StoreParts, query: DueQuery) => {
   return { take }
 }
 
-export const readTally = async ({ fences, keys }: StoreParts): Promise<Tally> =>
-  tallyOfAll(await fences.all(allShards(keys.shards)))
-
 export const readClock = async ({ session }: Pick<StoreParts, "session">): Promise<number> => {
   const [row] = await session.rows("SELECT toUnixTimestamp(now()) AS now_ms FROM system.local")
   return numberIn(row ?? {}, "now_ms")
 }
 
-/** How many names are checked at once. */
-const namesAtOnce = 32
+export const noteNames = (session: BatchSession, names: ReadonlyArray<string>) =>
+  Promise.all(
+    names.map((name) =>
+      session.rows("INSERT INTO namespaces (store, name) VALUES (?, ?)", [session.store, name]),
+    ),
+  )
 
-/** Names are noted when they are first used. A name counts as long as a key of it is there. */
-export const readNames = async (
+export const readNames = (
   { session, keys }: StoreParts,
   exclusiveAfter: string,
   limit: number,
-): Promise<ReadonlyArray<string>> => {
-  const found: Array<string> = []
-  let after = exclusiveAfter
-  while (found.length < limit) {
-    const rows = await session.rows("SELECT name FROM namespaces WHERE store = ? AND name > ? LIMIT ?", [
-      session.store,
-      after,
-      namesAtOnce,
-    ])
+): Promise<ReadonlyArray<string>> =>
+  usedNames(notedNames(session, exclusiveAfter), limit, (name) => isUsed(session, keys.shards, name))
+
+/** How many names are checked at once. */
+const namesAtOnce = 32
+
+async function* notedNames(session: BatchSession, exclusiveAfter: string) {
+  const query = "SELECT name FROM namespaces WHERE store = ? AND name > ? LIMIT ?"
+  for (let after: string | undefined = exclusiveAfter; after !== undefined; ) {
+    const rows: ReadonlyArray<Row> = await session.rows(query, [session.store, after, namesAtOnce])
     const names = rows.flatMap((row) => textIn(row, "name") ?? [])
-    const used = await Promise.all(
-      names.map((name) => name.startsWith("_") || isUsed(session, keys.shards, name)),
-    )
-    found.push(...names.filter((name, index) => used[index] && !name.startsWith("_")))
-    after = names.at(-1) ?? after
-    if (names.length < namesAtOnce) break
+    yield names
+    after = names.at(namesAtOnce - 1)
   }
-  return found.slice(0, limit)
 }
 
 const isUsed = async (session: BatchSession, shards: number, name: string): Promise<boolean> => {

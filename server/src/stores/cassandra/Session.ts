@@ -111,7 +111,7 @@ export class Session {
     const host = this.#client.hosts.values().find((one) => one.address === address)
     const options = { consistency: consistencies.one, ...(host === undefined ? {} : { host }) }
     const { rows } = await this.#client.execute(query, [], options)
-    return rows as ReadonlyArray<Row>
+    return rows
   }
 
   async rows(
@@ -128,7 +128,7 @@ export class Session {
         ...consistencyOf(options),
       })
       // A statement that returns no rows at all has none.
-      return (rows ?? []) as ReadonlyArray<Row>
+      return rows ?? []
     })
   }
 
@@ -147,7 +147,7 @@ export class Session {
           ...consistencyOf(options),
         },
       )
-      return result.wasApplied() ? undefined : ((result.rows ?? []) as ReadonlyArray<Row>)
+      return result.wasApplied() ? undefined : (result.rows ?? [])
     })
   }
 

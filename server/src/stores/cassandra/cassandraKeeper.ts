@@ -52,15 +52,8 @@ export const cassandraKeeper = (target: CassandraTarget): StoreKeeper =>
         )
       },
     },
-    shards: async (session, { shards }) => {
-      const fences = new Fences(session)
-      const owners = await cassandraLeases.owners({ session })
-      const all = [...(await fences.all(allShards(shards)))].sort((a, b) => a.shard - b.shard)
-      return all.map(({ shard, epoch, tally }) => {
-        const node = owners[shard]?.node
-        return { shard, epoch, ...(node === undefined ? {} : { node }), tally }
-      })
-    },
+    owners: (session) => cassandraLeases.owners({ session }),
+    tallies: (session, { shards }) => new Fences(session).tallies(allShards(shards)),
     clockMs: (session) => readClock({ session }),
   })
 

@@ -38,8 +38,8 @@ export const parseCassandraUrl = (url: string): Parsed<CassandraTarget> => {
   const asked = new URLSearchParams(query)
   const unknown = [...asked.keys()].find((key) => !parameters.includes(key))
   if (unknown !== undefined) return { problem: `must have no parameters other than ${parameters.join(", ")}` }
-  const found = hosts.split(",").map(hostOf)
-  if (found.includes(undefined))
+  const found = hosts.split(",").flatMap((host) => hostOf(host) ?? [])
+  if (found.length < hosts.split(",").length)
     return { problem: `must name hosts as host or host:port, as in ${cassandraForm}` }
   const store = asked.get("store") ?? "punctual"
   if (!name.test(keyspace) || !name.test(store))
@@ -56,7 +56,7 @@ export const parseCassandraUrl = (url: string): Parsed<CassandraTarget> => {
     return { problem: `must percent-encode @ / : % in its user and password, as in ${cassandraForm}` }
   return {
     value: {
-      hosts: found as ReadonlyArray<string>,
+      hosts: found,
       keyspace: keyspace.toLowerCase(),
       dataCenter: asked.get("dc") ?? "datacenter1",
       replication: Number(replication),

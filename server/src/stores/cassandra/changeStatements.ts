@@ -7,7 +7,7 @@ import { textOfLog } from "../AttemptLogText.ts"
 import { textOfSpec } from "../SpecText.ts"
 import type { KeyRows, LifeRow } from "./Keys.ts"
 import { duePlace, duePlaceOf, endPlace, keyPlace, kinds, lifePlace, oldPlace, placeOf } from "./places.ts"
-import { bodyAt, lifeOf, packLife, packTimer, parts, stateText, textIn, uuidBytes } from "./rows.ts"
+import { bodyAt, lifeOf, packLife, packTimer, parts, stampIn, stateText, textIn, uuidBytes } from "./rows.ts"
 import type { Statement, Value } from "./Session.ts"
 
 /** Where and when a commit writes. */
@@ -47,7 +47,7 @@ export const quickCondition = ({ expects: { pending, last } }: KeyChange): KeyCo
 /** What a change expects whose key was read. Every change of the key's lives changes the stamp. */
 export const readCondition = ({ row }: KeyRows): KeyCondition => ({
   state: textIn(row ?? {}, "state") ?? null,
-  stamp: (row?.["stamp"] as bigint | null | undefined) ?? null,
+  stamp: stampIn(row, "stamp"),
 })
 
 /** Whether the expectation is true for what was read. */

@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import { DatabaseFailure } from "@punctual/sql/DatabaseFailure"
 import { emptyTally } from "../../domain/Decision.ts"
-import { checkNotNewer, checkShards, type StoredSchema } from "../openingStores.ts"
+import { checkNotNewer, checkShards, type StoredSchema, type StoreLock, underLock } from "../openingStores.ts"
 import type { CassandraTarget } from "./cassandraUrl.ts"
 import { anchorPlace, firstLow } from "./Fences.ts"
 import { isOfSchema } from "./failures.ts"
@@ -134,6 +134,7 @@ const checkKeyspace = async (session: Session, target: CassandraTarget): Promise
         `Run ALTER KEYSPACE ${keyspace} WITH durable_writes = true.`,
     )
   }
+  // A map of texts, by the schema of the system's table.
   const copies = (row["replication"] ?? {}) as Readonly<Record<string, string>>
   const here = Number(copies[dataCenter] ?? 0)
   if (here >= replication) return
@@ -158,16 +159,13 @@ const storedVersion = async (session: Session, { shown }: CassandraTarget): Prom
 
 /** The lock expires, in case its holder dies. A migration must end before that. */
 const lockSeconds = 120
-const lockPauseMs = 500
 const schemaTimeoutMs = 60_000
 
 /** One node at a time. Each version is complete before its number is stored. */
 const migrate = async (session: Session, target: CassandraTarget): Promise<void> => {
   if ((await storedVersion(session, target)) === programVersion) return
   for (const statement of firstTables) await session.define(statement, schemaTimeoutMs)
-  const holder = randomUUID()
-  await lock(session, target, holder)
-  try {
+  await underLock(target.shown, lockOf(session), 2 * 1_000 * lockSeconds, async () => {
     const version = await storedVersion(session, target)
     for (const [index, statements] of versions.slice(version).entries()) {
       for (const statement of statements) await session.define(statement, schemaTimeoutMs)
@@ -175,21 +173,21 @@ const migrate = async (session: Session, target: CassandraTarget): Promise<void>
         version + index + 1,
       ])
     }
-  } finally {
-    await applies(session, "DELETE FROM schema_versions WHERE name = 'lock' IF holder = ?", [holder])
-  }
+  })
 }
 
-const lock = async (session: Session, { shown }: CassandraTarget, holder: string): Promise<void> => {
-  for (let waitedMs = 0; waitedMs <= 2 * 1_000 * lockSeconds; waitedMs += lockPauseMs) {
-    const query = `INSERT INTO schema_versions (name, holder) VALUES ('lock', ?) IF NOT EXISTS USING TTL ${lockSeconds}`
-    if (await applies(session, query, [holder])) return
-    await sleep(lockPauseMs)
+const lockOf = (session: Session): StoreLock => {
+  const holder = randomUUID()
+  return {
+    take: () =>
+      applies(
+        session,
+        `INSERT INTO schema_versions (name, holder) VALUES ('lock', ?) IF NOT EXISTS USING TTL ${lockSeconds}`,
+        [holder],
+      ),
+    release: () =>
+      applies(session, "DELETE FROM schema_versions WHERE name = 'lock' IF holder = ?", [holder]),
   }
-  throw new DatabaseFailure(
-    "refused",
-    `${shown} is being migrated by another process for too long: check its log, and try again.`,
-  )
 }
 
 const storedShards = async (

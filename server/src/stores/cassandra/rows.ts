@@ -26,6 +26,8 @@ export const stateText = ({ fireId, attempts, revision, askedAt }: PendingState)
 
 export const uuidBytes = (uuid: string): Buffer => Buffer.from(uuid.replaceAll("-", ""), "hex")
 
+// The schema gives each column its type, so the values below need no check.
+
 export const numberIn = (row: Row, column: string): number => Number(row[column] ?? 0)
 
 export const textIn = (row: Row, column: string): string | undefined =>
@@ -34,6 +36,10 @@ export const textIn = (row: Row, column: string): string | undefined =>
 export const bytesIn = (row: Row, column: string): Buffer => (row[column] as Buffer | null) ?? noBytes
 
 const noBytes = Buffer.alloc(0)
+
+/** `null` if the row has none. */
+export const stampIn = (row: Row | undefined, column: string): bigint | null =>
+  (row?.[column] as bigint | null | undefined) ?? null
 
 const withoutLogs = (fields: ReadonlyArray<TimerField>) => fields.filter(({ kind }) => kind !== "log")
 const packedOfTimer = withoutLogs(pendingFields)
@@ -60,7 +66,7 @@ export interface StoredBody {
 /** The fields of a packed row. A text that is no JSON has none, and makes the row unreadable. */
 const unpacked = (text: string | undefined): TermsByName => {
   const json = text === undefined ? undefined : jsonOf(text)
-  return isFields(json) ? (json as TermsByName) : {}
+  return isFields(json) ? { ...json } : {}
 }
 
 /** A row that is no JSON. Its other columns are trusted. */
@@ -111,4 +117,5 @@ export const bodyAt = (text: string | undefined): bigint => {
 }
 
 export const stateOfLife = (row: Row): FinishedState | undefined =>
+  // As above.
   unpacked(textIn(row, "life"))["state"] as FinishedState | undefined

@@ -16,18 +16,15 @@ import type { Timer, TimerKey } from "../../domain/Timer.ts"
 import type { WordRow } from "../../domain/words.ts"
 import type { Commit, CommitAnswer, Inserted, KeyChange } from "../../ports/ShardStorage.ts"
 import { insertionsOf } from "../insertions.ts"
+import type { NotedNames } from "../notedNames.ts"
+import { sortedOut } from "../whyUnstorable.ts"
 import { type ChangePlan, mustRead, planOf, type SeenKey } from "./changePlans.ts"
 import { type Database, expiryOf } from "./Database.ts"
 import { fencePlace, foreignPlace, insertedPlace, itemIdOf, keyPlace, lifePlace, wordKey } from "./keys.ts"
 import { transactionBytes, transactionItems } from "./limits.ts"
 import { lastLifeOf } from "./looks.ts"
-import { noteNamespaces } from "./namespaceNames.ts"
+import { notedNamesOf } from "./namespaceNames.ts"
 import { whyItemRefused } from "./whyItemRefused.ts"
-
-interface Refused {
-  readonly index: number
-  readonly reason: string
-}
 
 export class Commits {
   readonly #database: Database
@@ -35,12 +32,12 @@ export class Commits {
   readonly #sizes = new CollectionSizes()
   /** The last entry number of each shard, by the epoch under which it was read. */
   readonly #entries = new Map<number, { readonly epoch: number; last: number }>()
-  /** The namespaces whose names this process has stored. */
-  readonly #names = new Set<string>()
+  readonly #names: NotedNames
 
   constructor(database: Database, onWarning: (message: string) => void) {
     this.#database = database
     this.#onWarning = onWarning
+    this.#names = notedNamesOf(database)
   }
 
   commitAll(commits: ReadonlyArray<Commit>): Promise<ReadonlyArray<CommitAnswer>> {
@@ -49,12 +46,14 @@ export class Commits {
 
   async #commit(commit: Commit): Promise<CommitAnswer> {
     const { shard, changes } = commit
-    const refused = this.#refused(shard, changes)
-    const isRefused = new Set(refused.map(({ index }) => index))
-    const kept = changes.flatMap((change, index) => (isRefused.has(index) ? [] : [{ change, index }]))
+    const full = this.#sizes.whyFull(shard)
+    const { asked, refused } = sortedOut(
+      changes,
+      (change) => whyItemRefused(change) ?? (isNew(change) ? full : undefined),
+    )
     const missed: Array<number> = []
     const entries = await this.#entriesOf(commit)
-    const planned = await forAll(kept, async ({ change, index }) => {
+    const planned = await forAll(asked, async ({ change, index }) => {
       const seen = mustRead(change) ? await this.#see(shard, change) : undefined
       return (
         planOf(this.#database, shard, index, change, {
@@ -73,19 +72,10 @@ export class Commits {
     return { result: "committed", missed: missed.sort((a, b) => a - b), refused }
   }
 
-  #refused(shard: number, changes: ReadonlyArray<KeyChange>): ReadonlyArray<Refused> {
-    const full = this.#sizes.whyFull(shard)
-    return changes.flatMap((change, index) => {
-      const isNew = change.pending !== undefined && change.pending !== null && change.expects.pending === null
-      const reason = whyItemRefused(change) ?? (isNew ? full : undefined)
-      return reason === undefined ? [] : [{ index, reason }]
-    })
-  }
-
   /** What must be known before the commit: the names of the namespaces and the rows of the index of words. */
   async #prepare(plans: ReadonlyArray<ChangePlan>): Promise<void> {
     const names = plans.map(({ change }) => change.key.namespace)
-    await Promise.all([noteNamespaces(this.#database, this.#names, names), this.#writeWords(plans, "added")])
+    await Promise.all([this.#names.note(names), this.#writeWords(plans, "added")])
   }
 
   async #writeWords(
@@ -211,6 +201,8 @@ export class Commits {
     return []
   }
 }
+
+const isNew = ({ pending, expects }: KeyChange): boolean => Boolean(pending) && expects.pending === null
 
 const failed = "ConditionalCheckFailed"
 

@@ -2,14 +2,16 @@
 // Leases.ts do the work of a call. serverStore.ts runs the calls. The client repeats requests by itself.
 import { CredentialSource } from "@punctual/aws/AwsCredentials"
 import { DynamoClient } from "@punctual/aws/DynamoClient"
+import type { DynamoItem } from "@punctual/aws/DynamoItem"
 import { DynamoTables } from "@punctual/aws/DynamoTables"
 import type { DynamoPlace } from "@punctual/aws/dynamoUrl"
 import { describeFailure, isFatalFailure } from "@punctual/aws/TablesRefused"
 import { DynamoDocuments } from "@punctual/documents/dynamodb/DynamoDocuments"
 import { Effect, Layer } from "effect"
-import { type Tally, tallyNames, tallyOfAll } from "../../domain/Decision.ts"
+import { emptyTally, type Tally, tallyNames, tallyOfAll } from "../../domain/Decision.ts"
+import type { Mutable } from "../../domain/Timer.ts"
 import { opening, type ServerOpening } from "../openingStores.ts"
-import { type ServerLane, type ServerWork, serverStore } from "../serverStore.ts"
+import { lanesOver, type ServerWork, serverStore } from "../serverStore.ts"
 import { Commits } from "./Commits.ts"
 import type { Database } from "./Database.ts"
 import { readDue, readHeads } from "./dueReads.ts"
@@ -60,9 +62,8 @@ export const DynamoStore = {
           pruning: new Pruning(database),
           documents: new DynamoDocuments(tables, names.control),
         }
-        const lane: ServerLane<Connection> = (use) => use(connection)
         return yield* serverStore({
-          lanes: { writes: lane, reads: lane, claims: lane, renewals: lane },
+          lanes: lanesOver(connection),
           work,
           shards,
           limits: { ...writeLimits, concurrentWrites },
@@ -72,6 +73,22 @@ export const DynamoStore = {
       }),
     ),
 } as const
+
+const tallyIn = (item: DynamoItem): Tally => {
+  const tally: Mutable<Tally> = { ...emptyTally }
+  for (const name of tallyNames) tally[name] = Number(item[name] ?? 0)
+  return tally
+}
+
+/** The tally of each shard. */
+export const readTallies = async ({ tables, names, shards }: Database): Promise<ReadonlyArray<Tally>> => {
+  const all = Array.from({ length: shards }, (_, shard) => shard)
+  const places = all.map((shard) => [fencePlace(names, shard), insertedPlace(names, shard)])
+  const keys = places.flat().map(({ key }) => key)
+  const items = await tables.getAll(names.control, keys)
+  const tallies = new Map(items.map((item) => [item["pk"], tallyIn(item)]))
+  return places.map((of) => tallyOfAll(of.map(({ key }) => ({ tally: tallies.get(key["pk"]) ?? {} }))))
+}
 
 const work: ServerWork<Connection> = {
   storage: {
@@ -84,23 +101,8 @@ const work: ServerWork<Connection> = {
     count: readCount,
     namespaces: readNames,
     prune: ({ pruning }, beforeMs, limit) => pruning.prune(beforeMs, limit),
-    tally: async (database) => tallyOfAll((await readTallies(database)).map((tally) => ({ tally }))),
   },
+  tallies: readTallies,
   leases: dynamoLeases,
   documents: ({ documents }) => documents,
-}
-
-/** The tally of each shard. */
-export const readTallies = async ({ tables, names, shards }: Database): Promise<ReadonlyArray<Tally>> => {
-  const all = Array.from({ length: shards }, (_, shard) => shard)
-  const places = all.map((shard) => [fencePlace(names, shard), insertedPlace(names, shard)])
-  const keys = places.flat().map(({ key }) => key)
-  const items = await tables.getAll(names.control, keys)
-  const tallies = new Map(
-    items.map((item) => {
-      const counts = tallyNames.map((name) => [name, Number(item[name] ?? 0)])
-      return [item["pk"], Object.fromEntries(counts) as Partial<Tally>]
-    }),
-  )
-  return places.map((of) => tallyOfAll(of.map(({ key }) => ({ tally: tallies.get(key["pk"]) ?? {} }))))
 }

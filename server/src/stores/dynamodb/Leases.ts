@@ -7,8 +7,8 @@ import type { DynamoExpression } from "@punctual/aws/DynamoExpression"
 import { DynamoFailure } from "@punctual/aws/DynamoFailure"
 import type { DynamoItem } from "@punctual/aws/DynamoItem"
 import { itemUpdateOf } from "@punctual/aws/DynamoTables"
-import type { Announcement, Lease, Member, SeenBeat } from "../../ports/ShardLeases.ts"
-import { processHere } from "../ProcessIdentity.ts"
+import type { Announcement, Lease, Member } from "../../ports/ShardLeases.ts"
+import type { LeaseWork, MemberEntry } from "../serverStore.ts"
 import { compareUtf8 } from "../Utf8Order.ts"
 import type { Database } from "./Database.ts"
 import { fencePlace, foreignPlace, leasesPlace } from "./keys.ts"
@@ -70,16 +70,12 @@ const claim = async (database: Database, expected: Lease, node: string): Promise
   return leaseOf(next, foreign, shard)
 }
 
-type Held = ReadonlyArray<{ readonly shard: number; readonly epoch: number }>
+type Held = Parameters<LeaseWork<Database>["renew"]>[1]
 
 /** An expression is limited, so more shards need a second write. */
 const renewedAtOnce = 64
 
-const renew = async (
-  database: Database,
-  held: Held,
-): Promise<ReadonlyArray<{ readonly foreign: number } | undefined>> => {
-  if (held.length === 0) return []
+const renew = async (database: Database, held: Held) => {
   const renewed = new Set<number>()
   for (let from = 0; from < held.length; from += renewedAtOnce)
     for (const shard of await renewSome(database, held.slice(from, from + renewedAtOnce))) renewed.add(shard)
@@ -103,10 +99,11 @@ const renewSome = async ({ tables, names }: Database, held: Held): Promise<Reado
   return left.map(({ shard }) => shard)
 }
 
-const release = async ({ tables, names }: Database, shard: number, epoch: number): Promise<void> => {
-  await tables.update(leasesPlace(names), { remove: [`n${shard}`, `h${shard}`] }, (expression) =>
-    expression.equals(`h${shard}`, epoch),
-  )
+const release = async ({ tables, names }: Database, held: Held): Promise<void> => {
+  for (const { shard, epoch } of held)
+    await tables.update(leasesPlace(names), { remove: [`n${shard}`, `h${shard}`] }, (expression) =>
+      expression.equals(`h${shard}`, epoch),
+    )
 }
 
 const membersKey = "members"
@@ -116,16 +113,16 @@ const memberPlace = ({ names }: Database, node: string) => ({
   key: { pk: membersKey, sk: node },
 })
 
-/** False if the name belongs to another process. */
-const announce = async (database: Database, { node, address, isLeaving }: Announcement): Promise<boolean> => {
-  const process = processHere()
+const announce = async (
+  database: Database,
+  { node, address, isLeaving }: Announcement,
+  process: string,
+): Promise<boolean> => {
   const set = { address, process, leaving: isLeaving ? 1 : 0 }
   const isOwn = (expression: DynamoExpression) =>
     `${expression.lacks("pk")} OR ${expression.equals("process", process)}`
-  return (
-    (await database.tables.update(memberPlace(database, node), { set, add: { beat: 1 } }, isOwn)) !==
-    undefined
-  )
+  const place = memberPlace(database, node)
+  return (await database.tables.update(place, { set, add: { beat: 1 } }, isOwn)) !== undefined
 }
 
 const readMembers = async ({ tables, names }: Database): Promise<ReadonlyArray<Member>> => {
@@ -142,36 +139,18 @@ const readMembers = async ({ tables, names }: Database): Promise<ReadonlyArray<M
   return members.sort((a, b) => compareUtf8(a.node, b.node))
 }
 
-const retire = async (database: Database, node: string): Promise<void> => {
-  const process = processHere()
-  await database.tables.delete(memberPlace(database, node), (expression) =>
-    expression.equals("process", process),
-  )
-}
+const remove = (database: Database, { node, process, beat }: MemberEntry): Promise<boolean> =>
+  database.tables.delete(memberPlace(database, node), (expression) => {
+    const isOfProcess = expression.equals("process", process)
+    return beat === undefined ? isOfProcess : `${isOfProcess} AND ${expression.equals("beat", beat)}`
+  })
 
-const retireSilent = async (database: Database, { node, process, beat }: SeenBeat): Promise<void> => {
-  await database.tables.delete(
-    memberPlace(database, node),
-    (expression) => `${expression.equals("process", process)} AND ${expression.equals("beat", beat)}`,
-  )
-}
-
-const bury = async (database: Database, { node, process }: Member): Promise<void> => {
-  for (const lease of await readOwners(database))
-    if (lease.node === node) await release(database, lease.shard, lease.epoch)
-  await database.tables.delete(memberPlace(database, node), (expression) =>
-    expression.equals("process", process),
-  )
-}
-
-export const dynamoLeases = {
+export const dynamoLeases: LeaseWork<Database> = {
   owners: readOwners,
   claim,
   renew,
   release,
   announce,
   members: readMembers,
-  retire,
-  retireSilent,
-  bury,
-} as const
+  remove,
+}

@@ -4,9 +4,8 @@ import type { DynamoExpression } from "@punctual/aws/DynamoExpression"
 import type { DynamoItem } from "@punctual/aws/DynamoItem"
 import { afterTime, beyond, timeOfText, timeText } from "@punctual/aws/sortableTime"
 import type { Timer, TimerHead } from "../../domain/Timer.ts"
-import { duePageBytes } from "../../ports/duePageBytes.ts"
 import type { DuePage, DueQuery } from "../../ports/TimerStore.ts"
-import { textOfSpec } from "../SpecText.ts"
+import { duePageOf } from "../duePage.ts"
 import type { Database } from "./Database.ts"
 import { dueText, keyOfText, prefixOf } from "./keys.ts"
 import { pendingAttributes, timerOf } from "./rows.ts"
@@ -16,17 +15,14 @@ const mostFiltered = 50
 
 const timerAttributes = ["id", ...pendingAttributes]
 
-export const readDue = async (database: Database, query: DueQuery): Promise<DuePage> => {
-  const timers: Array<Timer> = []
-  let bytes = 0
+export const readDue = (database: Database, query: DueQuery): Promise<DuePage> =>
+  duePageOf(dueTimers(database, query), query.limit)
+
+async function* dueTimers(database: Database, query: DueQuery): AsyncGenerator<Timer> {
   for await (const item of dueItems(database, query, timerAttributes)) {
-    if (timers.length === query.limit || bytes >= duePageBytes) return { timers, isLast: false }
     const timer = timerOf(item)
-    if (timer === undefined) continue
-    timers.push(timer)
-    bytes += textOfSpec(timer.spec).length + (timer.payload?.byteLength ?? 0)
+    if (timer !== undefined) yield timer
   }
-  return { timers, isLast: true }
 }
 
 export const readHeads = async (database: Database, query: DueQuery): Promise<ReadonlyArray<TimerHead>> => {

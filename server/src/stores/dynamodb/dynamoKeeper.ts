@@ -6,7 +6,6 @@ import { type DynamoItem, itemSize } from "@punctual/aws/DynamoItem"
 import type { DynamoTables } from "@punctual/aws/DynamoTables"
 import type { DynamoPlace } from "@punctual/aws/dynamoUrl"
 import { DynamoDocuments } from "@punctual/documents/dynamodb/DynamoDocuments"
-import { emptyTally } from "../../domain/Decision.ts"
 import { shardOf } from "../../domain/TimerKey.ts"
 import type { KeptRow } from "../RowCounting.ts"
 import { keeperOf, type StoreKeeper } from "../storeKeeper.ts"
@@ -52,16 +51,8 @@ export const dynamoKeeper = (place: DynamoPlace): StoreKeeper => {
       },
       state: (tables, { shards }) => writtenState({ tables, names, shards }),
     },
-    shards: async (tables, { shards }) => {
-      const database = { tables, names, shards }
-      const [tallies, owners] = await Promise.all([readTallies(database), dynamoLeases.owners(database)])
-      return owners.map(({ shard, epoch, node }, index) => ({
-        shard,
-        epoch,
-        ...(node === undefined ? {} : { node }),
-        tally: tallies[index] ?? emptyTally,
-      }))
-    },
+    owners: (tables, { shards }) => dynamoLeases.owners({ tables, names, shards }),
+    tallies: (tables, { shards }) => readTallies({ tables, names, shards }),
     sizes: (tables) => readSizes(tables, names),
     faults: async () => bytes.faults,
   })

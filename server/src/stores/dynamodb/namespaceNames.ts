@@ -1,47 +1,36 @@
-// The names of namespaces. A process stores a name before it first writes a timer of the namespace. A name is listed if
-// the namespace has a key, which is looked for in all shards.
-import { forAll } from "@punctual/aws/forAll"
+// The names of namespaces are items of one partition (see stores/notedNames.ts).
+import { NotedNames, usedNames } from "../notedNames.ts"
 import type { Database } from "./Database.ts"
 import { prefixOf } from "./keys.ts"
 
-const mostKnown = 100_000
 const partition = "namespaces"
 
-export const noteNamespaces = async (
-  { tables, names }: Database,
-  known: Set<string>,
-  used: ReadonlyArray<string>,
-): Promise<void> => {
-  const unknown = [...new Set(used)].filter((name) => !known.has(name))
-  if (unknown.length === 0) return
-  await tables.writeAll(
-    names.control,
-    unknown.map((name) => ({ put: { pk: partition, sk: name } })),
+export const notedNamesOf = ({ tables, names }: Database): NotedNames =>
+  new NotedNames((unknown) =>
+    tables.writeAll(
+      names.control,
+      unknown.map((name) => ({ put: { pk: partition, sk: name } })),
+    ),
   )
-  if (known.size + unknown.length > mostKnown) known.clear()
-  for (const name of unknown) known.add(name)
-}
 
-export const readNames = async (
+export const readNames = (
   database: Database,
   exclusiveAfter: string,
   limit: number,
-): Promise<ReadonlyArray<string>> => {
+): Promise<ReadonlyArray<string>> =>
+  usedNames(storedNames(database, exclusiveAfter, limit), limit, (name) => isUsed(database, name))
+
+async function* storedNames({ tables, names }: Database, exclusiveAfter: string, limit: number) {
   const query = {
-    table: database.names.control,
+    table: names.control,
     partition: ["pk", partition],
     range: ["sk", `${exclusiveAfter}\u0001`, "\u{10ffff}"],
   } as const
-  const found: Array<string> = []
-  for await (const { items } of database.tables.pages(query, Math.min(100, 2 * limit))) {
-    const listed = items.map(({ sk }) => String(sk)).filter((name) => !name.startsWith("_"))
-    const used = await forAll(listed, (name) => isUsed(database, name))
-    found.push(...listed.filter((_, index) => used[index]))
-    if (found.length >= limit) break
-  }
-  return found.slice(0, limit)
+  for await (const { items } of tables.pages(query, Math.min(namesAtOnce, 2 * limit)))
+    yield items.map(({ sk }) => String(sk))
 }
 
+const namesAtOnce = 32
 const shardsAtOnce = 8
 
 const isUsed = async (database: Database, name: string): Promise<boolean> => {

@@ -18,7 +18,7 @@ import { dueText, keyOfText, prefixOf } from "./keys.ts"
 export type Attributes = Record<string, PlainValue | undefined>
 
 /** `fire_at` and `fire_id` are in the key of the index. The fireId is stored again, because conditions need it. */
-const storedOfTimer = (pendingFields as ReadonlyArray<TimerField>).filter(({ name }) => name !== "fireAt")
+const storedOfTimer = pendingFields.filter(({ name }): boolean => name !== "fireAt")
 const storedOfLife: ReadonlyArray<TimerField> = finishedFields
 
 /** All attributes that a pending timer may have. */

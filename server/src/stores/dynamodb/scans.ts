@@ -243,7 +243,8 @@ const scanFinished = async (database: Database, scan: Scan): Promise<ReadonlyArr
 }
 
 const finishedHead = (life: DynamoItem, scan: Scan): ScannedHead =>
-  headOfLife(scan, life, String(life["state"]) as FinishedState, Number(life["finished_at"]))
+  // Only this program writes the state.
+  headOfLife(scan, life, life["state"] as FinishedState, Number(life["finished_at"]))
 
 const isAfterPlace = (
   { timerId, revision }: ScannedHead,

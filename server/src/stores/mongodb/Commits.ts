@@ -7,7 +7,7 @@ import type { Commands, Document } from "@punctual/documents/mongodb/Commands"
 import type { Timer } from "../../domain/Timer.ts"
 import type { Commit, CommitAnswer, Inserted } from "../../ports/ShardStorage.ts"
 import { insertionsOf } from "../insertions.ts"
-import { whyUnstorable } from "../whyUnstorable.ts"
+import { sortedOut } from "../whyUnstorable.ts"
 import { applyIntent, updateOf } from "./Application.ts"
 import { type Intent, intendedChange, stampOf, stampOfForeign, tallyOf } from "./Intent.ts"
 import { mostRounds } from "./limits.ts"
@@ -172,22 +172,12 @@ export class Commits {
   }
 
   async #intentOf({ epoch, number, changes }: Commit) {
-    const refused: Array<{ readonly index: number; readonly reason: string }> = []
-    const places: Array<number> = []
-    for (const [index, change] of changes.entries()) {
-      const reason = whyUnstorable(change)
-      if (reason === undefined) places.push(index)
-      else refused.push({ index, reason })
-    }
-    await this.#reserveEntries(places.length)
-    const intended = places.map((index) => {
-      const change = changes[index]
-      if (change === undefined) throw new Error(`the commit has no change ${index}`)
-      return intendedChange(change, () => this.#entries.next++)
-    })
+    const { asked, refused } = sortedOut(changes)
+    await this.#reserveEntries(asked.length)
+    const intended = asked.map(({ change }) => intendedChange(change, () => this.#entries.next++))
     const stamp = stampOf(epoch, number)
     const intent: Intent = { id: randomUUID(), stamp, tally: tallyOf(intended), changes: intended }
-    return { intent, intended, places, refused }
+    return { intent, intended, places: asked.map(({ index }) => index), refused }
   }
 
   /** Lives are numbered in the order in which a process stores them. A process reserves many numbers at once. */

@@ -3,8 +3,8 @@
 // last, and only then it is answered.
 import { randomUUID } from "node:crypto"
 import type { Document } from "@punctual/documents/mongodb/Commands"
-import type { Announcement, Lease, Member, SeenBeat } from "../../ports/ShardLeases.ts"
-import { processHere } from "../ProcessIdentity.ts"
+import type { Announcement, Lease, Member } from "../../ports/ShardLeases.ts"
+import type { LeaseWork, MemberEntry } from "../serverStore.ts"
 import type { MongodbConnection } from "./MongodbStore.ts"
 
 const readOwners = async ({ commands }: MongodbConnection): Promise<ReadonlyArray<Lease>> =>
@@ -33,11 +33,9 @@ const claim = async (
   return settled.epoch === lease.epoch ? lease : undefined
 }
 
-const renew = async (
-  { commands, commits }: MongodbConnection,
-  held: ReadonlyArray<{ readonly shard: number; readonly epoch: number }>,
-): Promise<ReadonlyArray<{ readonly foreign: number } | undefined>> => {
-  if (held.length === 0) return []
+type Held = Parameters<LeaseWork<MongodbConnection>["renew"]>[1]
+
+const renew = async ({ commands, commits }: MongodbConnection, held: Held) => {
   const shards = held.map(({ shard }) => shard)
   await commits.finishForeign(shards)
   const q = { $or: held.map(({ shard, epoch }) => ({ _id: shard, epoch })), node: { $exists: true } }
@@ -51,24 +49,20 @@ const renew = async (
   })
 }
 
-const release = async ({ commands }: MongodbConnection, shard: number, epoch: number): Promise<void> => {
-  await commands.update("leases", [{ q: { _id: shard, epoch }, u: { $unset: { node: "" } } }])
-}
+const release = ({ commands }: MongodbConnection, held: Held) =>
+  commands.update(
+    "leases",
+    held.map(({ shard, epoch }) => ({ q: { _id: shard, epoch }, u: { $unset: { node: "" } } })),
+  )
 
-/** False if the name belongs to another process. Then the insert finds the name in use. */
+/** If the name belongs to another process, the insert finds the name in use. */
 const announce = async (
   { commands }: MongodbConnection,
   { node, address, isLeaving }: Announcement,
+  process: string,
 ): Promise<boolean> => {
   const u = { $set: { address, is_leaving: isLeaving }, $inc: { beat: 1 } }
-  return (
-    (await commands.update("members", [{ q: { _id: node, process: processHere() }, u, upsert: true }])) === 1
-  )
-}
-
-const bury = async ({ commands }: MongodbConnection, { node, process }: Member): Promise<void> => {
-  if ((await commands.remove("members", { _id: node, process })) === 0) return
-  await commands.update("leases", [{ q: { node }, u: { $unset: { node: "" } }, multi: true }])
+  return (await commands.update("members", [{ q: { _id: node, process }, u, upsert: true }])) === 1
 }
 
 const readMembers = async ({ commands }: MongodbConnection): Promise<ReadonlyArray<Member>> =>
@@ -80,16 +74,11 @@ const readMembers = async ({ commands }: MongodbConnection): Promise<ReadonlyArr
     isLeaving: member["is_leaving"],
   }))
 
-const retire = async ({ commands }: MongodbConnection, node: string): Promise<void> => {
-  await commands.remove("members", { _id: node, process: processHere() })
-}
-
-const retireSilent = async (
+const remove = async (
   { commands }: MongodbConnection,
-  { node, process, beat }: SeenBeat,
-): Promise<void> => {
-  await commands.remove("members", { _id: node, process, beat })
-}
+  { node, process, beat }: MemberEntry,
+): Promise<boolean> =>
+  (await commands.remove("members", { _id: node, process, ...(beat === undefined ? {} : { beat }) })) > 0
 
 const leaseOf = ({ _id, epoch, counter, foreign, node }: Document): Lease => ({
   shard: _id,
@@ -99,14 +88,12 @@ const leaseOf = ({ _id, epoch, counter, foreign, node }: Document): Lease => ({
   ...(node === undefined ? {} : { node }),
 })
 
-export const mongodbLeases = {
+export const mongodbLeases: LeaseWork<MongodbConnection> = {
   owners: readOwners,
   claim,
   renew,
   release,
   announce,
   members: readMembers,
-  retire,
-  retireSilent,
-  bury,
-} as const
+  remove,
+}

@@ -5,7 +5,7 @@ import type { Commands } from "@punctual/documents/mongodb/Commands"
 import { mongodbDocuments } from "@punctual/documents/mongodb/mongodbDocuments"
 import { Effect, Layer } from "effect"
 import { opening, type ServerOpening } from "../openingStores.ts"
-import { type ServerLane, type ServerWork, serverStore } from "../serverStore.ts"
+import { lanesOver, type ServerWork, serverStore } from "../serverStore.ts"
 import { fewestSessions } from "../sessionStore.ts"
 import { Commits } from "./Commits.ts"
 import { explainedMongodb, isFatal, isTransient, mongodbErrorText } from "./failures.ts"
@@ -15,7 +15,7 @@ import { lookAt } from "./looks.ts"
 import type { MongodbAddress } from "./mongodbUrl.ts"
 import { commandsTo, openDatabase, serverTimeMs } from "./openDatabase.ts"
 import { prune } from "./pruning.ts"
-import { readCount, readDue, readHeads, readNames, readScan, readTally } from "./Reader.ts"
+import { readCount, readDue, readHeads, readNames, readScan, readTallies } from "./Reader.ts"
 
 /** What the calls of a store share. */
 export interface MongodbConnection {
@@ -39,9 +39,9 @@ export const MongodbStore = {
         for (const warning of warnings) yield* Effect.logWarning(warning)
         const most = connections === "few" ? fewestSessions : connections
         const main = yield* connected(address, most)
-        const leases = laneOf(yield* connected(address, leaseConnections))
+        const leases = yield* connected(address, leaseConnections)
         return yield* serverStore({
-          lanes: { writes: laneOf(main), reads: laneOf(main), claims: leases, renewals: leases },
+          lanes: lanesOver(main, leases),
           work,
           shards,
           limits: { ...writeLimits, concurrentWrites: Math.max(1, Math.floor(most / 2)) },
@@ -62,11 +62,6 @@ const connected = (address: MongodbAddress, connections: number) =>
     ({ commands }) => Effect.promise(() => commands.close()),
   )
 
-const laneOf =
-  (connection: MongodbConnection): ServerLane<MongodbConnection> =>
-  (use) =>
-    use(connection)
-
 const work: ServerWork<MongodbConnection> = {
   storage: {
     open: async ({ commits }, shard) => {
@@ -81,8 +76,8 @@ const work: ServerWork<MongodbConnection> = {
     count: ({ commands }, scans, limit) => readCount(commands, scans, limit),
     namespaces: ({ commands }, after, limit) => readNames(commands, after, limit),
     prune: ({ commands }, beforeMs, limit) => prune(commands, beforeMs, limit),
-    tally: ({ commands }) => readTally(commands),
   },
+  tallies: readTallies,
   leases: mongodbLeases,
   documents: ({ commands }) => mongodbDocuments(commands),
   clockMs: ({ commands }) => serverTimeMs(commands),

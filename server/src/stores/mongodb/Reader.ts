@@ -1,12 +1,13 @@
 // The reads of the port. A scan or a page of due timers shows each key as of one instant, but a commit that is being
 // applied may be visible in part. The owner of a shard answers its callers only when a commit is applied in full.
 import type { CollectionName, Commands, Document } from "@punctual/documents/mongodb/Commands"
-import { addTallies, emptyTally, type Tally } from "../../domain/Decision.ts"
-import type { TimerHead } from "../../domain/Timer.ts"
-import { duePageBytes } from "../../ports/duePageBytes.ts"
+import { addTallies, emptyTally } from "../../domain/Decision.ts"
+import type { Timer, TimerHead } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
 import type { DuePage, DueQuery } from "../../ports/TimerStore.ts"
+import { duePageOf } from "../duePage.ts"
 import { headOfColumns, type ScannedRow } from "../headOfColumns.ts"
+import type { MongodbConnection } from "./MongodbStore.ts"
 import { timerKeyIn, timerOf } from "./rows.ts"
 
 /** A part of a page, in the order of an index. */
@@ -19,23 +20,25 @@ interface Query {
 /** How many timers are read at once for a page that bytes may end. */
 const dueStep = 64
 
-export const readDue = async (commands: Commands, query: DueQuery): Promise<DuePage> => {
-  const timers: Array<ReturnType<typeof timerOf>> = []
-  let bytes = 0
-  let after = query.exclusiveAfter
-  while (timers.length < query.limit) {
-    const limit = Math.min(dueStep * (timers.length === 0 ? 1 : 4), query.limit - timers.length)
-    const rows = await readAll(commands, dueQueries({ ...query, exclusiveAfter: after }), limit)
+export const readDue = (commands: Commands, query: DueQuery): Promise<DuePage> =>
+  duePageOf(dueTimers(commands, query), query.limit)
+
+async function* dueTimers(commands: Commands, query: DueQuery): AsyncGenerator<Timer> {
+  let { exclusiveAfter } = query
+  // One row more than the page has shows whether the page is the last one.
+  let [left, step] = [query.limit + 1, dueStep]
+  while (left > 0) {
+    const limit = Math.min(step, left)
+    const rows = await readAll(commands, dueQueries({ ...query, exclusiveAfter }), limit)
     for (const row of rows) {
-      timers.push(timerOf(row))
-      bytes += row["spec"].length + (row["last_attempt"]?.length ?? 0) + (row["payload"]?.byteLength ?? 0)
-      if (bytes >= duePageBytes) return { timers, isLast: false }
+      const timer = timerOf(row)
+      yield timer
+      exclusiveAfter = timer
     }
-    const last = timers.at(-1)
-    if (rows.length < limit || last === undefined) return { timers, isLast: true }
-    after = last
+    if (rows.length < limit) return
+    left -= limit
+    step = 4 * dueStep
   }
-  return { timers, isLast: false }
 }
 
 export const readHeads = async (commands: Commands, query: DueQuery): Promise<ReadonlyArray<TimerHead>> => {
@@ -103,15 +106,16 @@ export const readNames = async (
 /** Many namespaces may have few keys. A namespace with more keys is left with the next step. */
 const namesStep = 50
 
-/** The tally of a shard's last commit is in its intent. */
-export const readTally = async (commands: Commands): Promise<Tally> => {
+/** By shard. The tally of a shard's last commit is in its intent. */
+export const readTallies = async ({ commands }: Pick<MongodbConnection, "commands">) => {
   const [shards, leases] = await Promise.all([
-    commands.find("shards", {}, { projection: { tally: 1, "intent.tally": 1 } }),
-    commands.find("leases", {}, { projection: { foreign_created: 1 } }),
+    commands.find("shards", {}, { sort: { _id: 1 }, projection: { tally: 1, "intent.tally": 1 } }),
+    commands.find("leases", {}, { sort: { _id: 1 }, projection: { foreign_created: 1 } }),
   ])
-  const tallies = shards.flatMap(({ tally, intent }) => [tally ?? {}, intent?.tally ?? {}])
-  const foreign = leases.map((lease) => ({ created: lease["foreign_created"] ?? 0 }))
-  return [...tallies, ...foreign].reduce(addTallies, emptyTally)
+  return shards.map(({ tally, intent }, index) => {
+    const inserted = { created: leases[index]?.["foreign_created"] ?? 0 }
+    return [tally ?? {}, intent?.tally ?? {}, inserted].reduce(addTallies, emptyTally)
+  })
 }
 
 /** The queries follow each other in the order of the page. */

@@ -2,16 +2,17 @@
 // a copy.
 import type { CollectionName, Document } from "@punctual/documents/mongodb/Commands"
 import { mongodbDocuments } from "@punctual/documents/mongodb/mongodbDocuments"
-import { addTallies, emptyTally } from "../../domain/Decision.ts"
 import type { StoreReport } from "../../ports/StoreReport.ts"
 import type { KeptRow } from "../RowCounting.ts"
 import { keeperOf, type StoreKeeper } from "../storeKeeper.ts"
 import { Commits } from "./Commits.ts"
 import { explainedMongodb } from "./failures.ts"
+import { mongodbLeases } from "./Leases.ts"
 import { longCommandTimeoutMs } from "./limits.ts"
 import type { MongodbConnection } from "./MongodbStore.ts"
 import type { MongodbAddress } from "./mongodbUrl.ts"
 import { commandsTo, openDatabase, programVersion, serverTimeMs, storedSchema } from "./openDatabase.ts"
+import { readTallies } from "./Reader.ts"
 import { lifeOf, timerOf } from "./rows.ts"
 
 export const mongodbKeeper = (address: MongodbAddress): StoreKeeper =>
@@ -39,7 +40,8 @@ export const mongodbKeeper = (address: MongodbAddress): StoreKeeper =>
       },
       state: stateOf,
     },
-    shards: shardsIn,
+    owners: mongodbLeases.owners,
+    tallies: readTallies,
     sizes: sizesOf,
     clockMs: ({ commands }) => serverTimeMs(commands),
   })
@@ -76,22 +78,6 @@ const stateOf = async ({ commands }: MongodbConnection): Promise<string> => {
     commands.find("meta", { _id: "documents" }, { projection }),
   ])
   return JSON.stringify([shards, leases, meta])
-}
-
-const shardsIn = async ({ commands }: MongodbConnection) => {
-  const shards = await commands.find("shards", {}, { sort: { _id: 1 }, projection: { "intent.changes": 0 } })
-  const leases = new Map((await commands.find("leases", {})).map((lease) => [lease["_id"], lease]))
-  return shards.map(({ _id, epoch, tally, intent }) => {
-    const { node, foreign_created = 0 } = leases.get(_id) ?? {}
-    const sums = [tally ?? {}, intent?.tally ?? {}, { created: foreign_created }]
-    return {
-      // The ids of shards are numbers.
-      shard: _id as unknown as number,
-      epoch: Number(epoch),
-      ...(node === undefined ? {} : { node: String(node) }),
-      tally: sums.reduce(addTallies, emptyTally),
-    }
-  })
 }
 
 /** With their indexes. */

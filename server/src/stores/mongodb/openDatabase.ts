@@ -6,7 +6,7 @@ import { Commands, type CommandsOptions, type Document } from "@punctual/documen
 import { documentIndexes } from "@punctual/documents/mongodb/mongodbDocuments"
 import { DatabaseFailure } from "@punctual/sql/DatabaseFailure"
 import { emptyTally } from "../../domain/Decision.ts"
-import { checkNotNewer, checkShards, type StoredSchema } from "../openingStores.ts"
+import { checkNotNewer, checkShards, type StoredSchema, type StoreLock, underLock } from "../openingStores.ts"
 import { longCommandTimeoutMs, tracesKeptSeconds } from "./limits.ts"
 import type { MongodbAddress } from "./mongodbUrl.ts"
 
@@ -50,7 +50,8 @@ export const openDatabase = async (
   const commands = commandsTo(address, { connections: 2, timeoutMs: longCommandTimeoutMs })
   try {
     const warnings = await checkServer(commands, address.shown)
-    await underLock(commands, address.shown, () => create(commands, address.shown, shards))
+    const { shown } = address
+    await underLock(shown, lockOf(commands), 2 * lockMs, () => create(commands, shown, shards))
     return warnings
   } finally {
     await commands.close()
@@ -95,24 +96,18 @@ const create = async (commands: Commands, shown: string, shards: number): Promis
 }
 
 const lockMs = 60_000
-const askEveryMs = 200
 
-/** One node at a time creates or migrates. The lock of a node that died ends by the database's clock. */
-const underLock = async (commands: Commands, shown: string, work: () => Promise<void>): Promise<void> => {
+/** The lock of a node that died ends by the database's clock. */
+const lockOf = (commands: Commands): StoreLock => {
   const holder = randomUUID()
-  for (let waitedMs = 0; ; waitedMs += askEveryMs) {
-    const now = await serverTimeMs(commands)
-    const q = { _id: "lock", until: { $lt: now } }
-    const set = { holder, until: now + lockMs }
-    if ((await commands.update("meta", [{ q, u: { $set: set }, upsert: true }])) === 1) break
-    if (waitedMs > 2 * lockMs)
-      throw new DatabaseFailure("failed", `${shown} is being migrated by another node: try again.`)
-    await new Promise((resolve) => setTimeout(resolve, askEveryMs))
-  }
-  try {
-    await work()
-  } finally {
-    await commands.update("meta", [{ q: { _id: "lock", holder }, u: { $set: { until: 0 } } }]).catch(() => {})
+  return {
+    take: async () => {
+      const now = await serverTimeMs(commands)
+      const q = { _id: "lock", until: { $lt: now } }
+      const u = { $set: { holder, until: now + lockMs } }
+      return (await commands.update("meta", [{ q, u, upsert: true }])) === 1
+    },
+    release: () => commands.update("meta", [{ q: { _id: "lock", holder }, u: { $set: { until: 0 } } }]),
   }
 }
 

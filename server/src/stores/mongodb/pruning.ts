@@ -16,7 +16,7 @@ export const prune = async (
     { sort: { finished_at: 1 }, limit, projection: { uuid: 1, fire_id: 1, stamp: 1 } },
   )
   if (old.length === 0) return 0
-  const pruned = Map.groupBy(old, (life) => life["uuid"] as string)
+  const pruned = Map.groupBy(old, (life): string => life["uuid"])
   const keys = await commands.find(
     "keys",
     { _id: { $in: [...pruned.keys()] } },

@@ -58,6 +58,7 @@ export const timerOf = (row: Document, withPayload = true): Timer =>
   timerOfColumns(timerKeyIn(row), row as unknown as TimerColumns, withPayload ? row["payload"] : undefined)
 
 export const lifeOf = (row: Document, withPayload = true): FinishedLife =>
+  // As above.
   lifeOfColumns(timerKeyIn(row), row as unknown as LifeColumns, withPayload ? row["payload"] : undefined)
 
 const wordsIn = (rows: ReadonlyArray<WordRow>): Document =>

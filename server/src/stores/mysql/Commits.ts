@@ -12,7 +12,7 @@ import type { Timer } from "../../domain/Timer.ts"
 import type { Commit, CommitAnswer, Inserted, KeyChange } from "../../ports/ShardStorage.ts"
 import { insertionsOf } from "../insertions.ts"
 import type { KeyCheck } from "../KeyCheck.ts"
-import { whyUnstorable } from "../whyUnstorable.ts"
+import { sortedOut } from "../whyUnstorable.ts"
 import { type FoundRows, foundStatements, isMet } from "./expectations.ts"
 import { isUndone, isUnmet } from "./failures.ts"
 import type { Session } from "./MysqlSessions.ts"
@@ -36,22 +36,12 @@ interface Asked extends Done {
   readonly index: number
 }
 
-interface AskedCommit {
-  readonly commit: Commit
-  readonly asked: ReadonlyArray<Asked>
-  readonly refused: ReadonlyArray<{ readonly index: number; readonly reason: string }>
+const askedOf = (commit: Commit) => {
+  const { asked, refused } = sortedOut(commit.changes)
+  return { commit, asked: asked.map((one): Asked => ({ ...one, shard: commit.shard })), refused }
 }
 
-const askedOf = (commit: Commit): AskedCommit => {
-  const refused: Array<{ readonly index: number; readonly reason: string }> = []
-  const asked: Array<Asked> = []
-  for (const [index, change] of commit.changes.entries()) {
-    const reason = whyUnstorable(change)
-    if (reason === undefined) asked.push({ shard: commit.shard, change, index })
-    else refused.push({ index, reason })
-  }
-  return { commit, asked, refused }
-}
+type AskedCommit = ReturnType<typeof askedOf>
 
 /** Whether a packet can check what the change expects. */
 const isCheckable = ({ expects: { pending, last, life }, removesLife }: KeyChange): boolean =>

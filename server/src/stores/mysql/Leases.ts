@@ -1,8 +1,8 @@
 // Shard leases and members as rows. Only a claim locks the fence.
 import { literal, literals } from "@punctual/documents/mysql/mysqlText"
-import type { Announcement, Lease, Member, SeenBeat } from "../../ports/ShardLeases.ts"
+import type { Announcement, Lease, Member } from "../../ports/ShardLeases.ts"
 import { type LeaseRow, leaseOf, renewedOf } from "../leaseRows.ts"
-import { processHere } from "../ProcessIdentity.ts"
+import type { LeaseWork, MemberEntry } from "../serverStore.ts"
 import { isUnmet } from "./failures.ts"
 import type { Session } from "./MysqlSessions.ts"
 import { orOfAll, textColumn } from "./rows.ts"
@@ -40,13 +40,14 @@ const claim = async (session: Session, expected: Lease, node: string): Promise<L
   }
 }
 
+type Held = Parameters<LeaseWork<Session>["renew"]>[1]
+
+const areHeld = (held: Held): string =>
+  orOfAll(held.map(({ shard, epoch }) => `(l.shard = ${shard} AND l.epoch = ${epoch})`))
+
 /** Renews all leases at once. The fences are read but not locked, so a slow write delays no renewal. */
-const renew = async (
-  session: Session,
-  held: ReadonlyArray<{ readonly shard: number; readonly epoch: number }>,
-): Promise<ReadonlyArray<{ readonly foreign: number } | undefined>> => {
-  if (held.length === 0) return []
-  const condition = `l.node IS NOT NULL AND ${orOfAll(held.map(({ shard, epoch }) => `(l.shard = ${shard} AND l.epoch = ${epoch})`))}`
+const renew = async (session: Session, held: Held) => {
+  const condition = `l.node IS NOT NULL AND ${areHeld(held)}`
   const [, rows = []] = await session.transaction<LeaseRow>([
     `UPDATE leases AS l FORCE INDEX (PRIMARY) SET l.counter = l.counter + 1 WHERE ${condition}`,
     leaseSql(condition),
@@ -54,22 +55,23 @@ const renew = async (
   return renewedOf(held, rows)
 }
 
-const release = async (session: Session, shard: number, epoch: number): Promise<void> => {
-  await session.run([`UPDATE leases SET node = NULL WHERE shard = ${shard} AND epoch = ${epoch}`])
-}
+const release = (session: Session, held: Held) =>
+  session.run([`UPDATE leases AS l FORCE INDEX (PRIMARY) SET l.node = NULL WHERE ${areHeld(held)}`])
 
 /** Sets a column only if the entry belongs to this process. */
 const ifOwn = (column: string, value: string): string =>
   `${column} = IF(process = VALUES(process), ${value}, ${column})`
 
-/** False if the name belongs to another process. */
-const announce = async (session: Session, member: Announcement): Promise<boolean> => {
-  const { node, address, isLeaving } = member
+const announce = async (
+  session: Session,
+  { node, address, isLeaving }: Announcement,
+  process: string,
+): Promise<boolean> => {
   const [, rows = []] = await session.transaction<{ readonly is_own: number }>([
     `INSERT INTO members (node, address, beat, is_leaving, process)
-      VALUES (${literals([node, address, 1, isLeaving, processHere()])}) ON DUPLICATE KEY UPDATE
+      VALUES (${literals([node, address, 1, isLeaving, process])}) ON DUPLICATE KEY UPDATE
       ${ifOwn("address", "VALUES(address)")}, ${ifOwn("beat", "beat + 1")}, ${ifOwn("is_leaving", "VALUES(is_leaving)")}`,
-    `SELECT process = ${literal(processHere())} AS is_own FROM members WHERE node = ${literal(node)}`,
+    `SELECT process = ${literal(process)} AS is_own FROM members WHERE node = ${literal(node)}`,
   ])
   return rows[0]?.is_own === 1
 }
@@ -84,34 +86,13 @@ const members = async (session: Session): Promise<ReadonlyArray<Member>> => {
   return rows.map(({ is_leaving, ...row }) => ({ ...row, isLeaving: is_leaving === 1 }))
 }
 
-const isEntry = (node: string, process: string): string =>
-  `node = ${literal(node)} AND process = ${literal(process)}`
-
-const retire = async (session: Session, node: string): Promise<void> => {
-  await session.run([`DELETE FROM members WHERE ${isEntry(node, processHere())}`])
-}
-
-/** Compares the beat too, so that a process that is alive again keeps its name. */
-const retireSilent = async (session: Session, { node, process, beat }: SeenBeat): Promise<void> => {
-  await session.run([`DELETE FROM members WHERE ${isEntry(node, process)} AND beat = ${beat}`])
-}
-
-const bury = async (session: Session, { node, process }: Member): Promise<void> => {
-  await session.transaction([
-    `UPDATE leases SET node = NULL WHERE node = ${literal(node)}
-      AND EXISTS (SELECT 1 FROM members WHERE members.${isEntry(node, process)} FOR UPDATE)`,
-    `DELETE FROM members WHERE ${isEntry(node, process)}`,
+const remove = async (session: Session, { node, process, beat }: MemberEntry): Promise<boolean> => {
+  const [, rows = []] = await session.run<{ readonly removed: number }>([
+    `DELETE FROM members WHERE node = ${literal(node)} AND process = ${literal(process)}
+      ${beat === undefined ? "" : `AND beat = ${beat}`}`,
+    "SELECT ROW_COUNT() AS removed",
   ])
+  return rows[0]?.removed === 1
 }
 
-export const mysqlLeases = {
-  owners,
-  claim,
-  renew,
-  release,
-  announce,
-  members,
-  retire,
-  retireSilent,
-  bury,
-} as const
+export const mysqlLeases: LeaseWork<Session> = { owners, claim, renew, release, announce, members, remove }

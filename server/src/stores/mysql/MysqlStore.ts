@@ -14,7 +14,7 @@ import { lookAt } from "./looks.ts"
 import { type Session, sessionsTo } from "./MysqlSessions.ts"
 import type { MysqlTarget } from "./mysqlUrl.ts"
 import { openDatabase } from "./openDatabase.ts"
-import { mysqlReads } from "./Reader.ts"
+import { mysqlReads, readClock, readTallies } from "./Reader.ts"
 
 /** The limits of one write. Payloads are sent as hexadecimal digits; see `packetBytes` in checkMysql.ts. */
 const limits = {
@@ -56,8 +56,9 @@ const makeWork = (): ServerWork<Session> => {
       insertNew,
       prune,
     },
+    tallies: readTallies,
     leases: mysqlLeases,
     documents: mysqlDocuments,
-    clockMs: mysqlReads.clockMs,
+    clockMs: readClock,
   }
 }

@@ -1,7 +1,7 @@
 // The reads of the port. They wait for no lock.
 import { literal, literals } from "@punctual/documents/mysql/mysqlText"
 import type { Buckets } from "../../domain/bucketOf.ts"
-import { emptyTally, type Tally, tallyNames } from "../../domain/Decision.ts"
+import { type Tally, tallyNames } from "../../domain/Decision.ts"
 import type { TimerHead } from "../../domain/Timer.ts"
 import { duePageBytes } from "../../ports/duePageBytes.ts"
 import type { Scan, ScannedHead } from "../../ports/ShardStorage.ts"
@@ -141,13 +141,13 @@ const readNames = async (
   return names.slice(0, limit)
 }
 
-const readTally = async (session: Session): Promise<Tally> => {
-  const sums = tallyNames.map((name) => `SUM(${name}) + 0e0 AS ${name}`)
-  const [tally] = await session.rows<Tally>(`SELECT ${sums.join(", ")} FROM shards`)
-  return { ...emptyTally, ...tally }
-}
+/** By shard. */
+export const readTallies = (session: Session): Promise<ReadonlyArray<Tally>> =>
+  session.rows(
+    `SELECT ${tallyNames.map((name) => numberColumn("s", name)).join(", ")} FROM shards AS s ORDER BY s.shard`,
+  )
 
-const readClock = async (session: Session): Promise<number> => {
+export const readClock = async (session: Session): Promise<number> => {
   const [row] = await session.rows<{ readonly now_ms: number }>(
     "SELECT UNIX_TIMESTAMP(NOW(6)) * 1e3 AS now_ms",
   )
@@ -161,6 +161,4 @@ export const mysqlReads = {
   count: readCount,
   countByTime: readCountByTime,
   namespaces: readNames,
-  tally: readTally,
-  clockMs: readClock,
 } as const

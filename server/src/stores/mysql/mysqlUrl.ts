@@ -2,6 +2,8 @@
 // password. The scheme names the product, because each needs other settings.
 import { withoutCredentials } from "@punctual/api/withoutCredentials"
 import { type DatabaseTls, parseTls } from "@punctual/sql/databaseTls"
+import { parseServerUrl } from "@punctual/sql/serverUrl"
+import type { Parsed } from "../../ports/Adapter.ts"
 
 export const flavours = ["mysql", "mariadb", "tidb"] as const
 
@@ -29,25 +31,12 @@ export interface MysqlTarget {
   readonly tls: DatabaseTls
 }
 
-export const parseMysqlUrl = (
-  given: string,
-): { readonly value: MysqlTarget } | { readonly problem: string } => {
+export const parseMysqlUrl = (given: string): Parsed<MysqlTarget> => {
   const flavour = flavours.find((name) => given.startsWith(`${name}://`)) ?? "mysql"
-  const form = formOf(flavour)
-  const rest = given.replace(/^\w+:\/\//, "")
-  // A host cannot contain an @, and a password cannot contain these characters unless they are encoded.
-  if (/[@#?/\s].*@/s.test(rest)) {
-    return {
-      problem: `must percent-encode @ / ? # and spaces in its user and password (as %40 %2F %3F %23 %20), as in ${form}`,
-    }
-  }
-  const text = `mysql://${rest}`
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  const parts = url && decoded([url.pathname.slice(1), url.username, url.password])
-  if (url === undefined || url.hostname === "" || parts === undefined || !/^\/[^/]+$/.test(url.pathname)) {
-    return { problem: `must name a host and a database, as in ${form}` }
-  }
-  const [database = "", user = ""] = parts
+  const parsed = parseServerUrl(given, "mysql", formOf(flavour))
+  if ("problem" in parsed) return parsed
+  const { value: url } = parsed
+  const [database, user] = [decodeURIComponent(url.pathname.slice(1)), decodeURIComponent(url.username)]
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(database)) {
     return { problem: "must name a database of 1 to 64 letters, digits, _ and -" }
   }
@@ -69,11 +58,3 @@ export const mysqlUrlShown = (url: string): string =>
     const shown = query.split("&").filter((part) => /^sslmode=[a-z-]{1,11}$/.test(part))
     return shown.length === 0 ? "…" : shown.join("&")
   })
-
-const decoded = (parts: ReadonlyArray<string>): ReadonlyArray<string> | undefined => {
-  try {
-    return parts.map((part) => decodeURIComponent(part))
-  } catch {
-    return undefined
-  }
-}

@@ -5,7 +5,7 @@
 // migrates, under a lock of the server, and a migration that was interrupted is repeated from its beginning.
 import { literal } from "@punctual/documents/mysql/mysqlText"
 import { DatabaseFailure } from "@punctual/sql/DatabaseFailure"
-import { checkNotNewer, checkShards, type StoredSchema } from "../openingStores.ts"
+import { beingMigrated, checkNotNewer, checkShards, type StoredSchema } from "../openingStores.ts"
 import { checkMysql } from "./checkMysql.ts"
 import { Session } from "./MysqlSessions.ts"
 import { migrations, ownTables, programVersion } from "./migrations/all.ts"
@@ -31,12 +31,7 @@ const migrate = async (session: Session, target: MysqlTarget, shards: number): P
   const [locked] = await session.rows<{ readonly is_locked: number }>(
     `SELECT GET_LOCK(${lock}, ${migrationTimeoutS}) AS is_locked`,
   )
-  if (locked?.is_locked !== 1) {
-    throw new DatabaseFailure(
-      "failed",
-      `${target.name} is being migrated by another process: try again later.`,
-    )
-  }
+  if (locked?.is_locked !== 1) throw beingMigrated(target.name)
   try {
     const { version } = await storedSchema(session, target)
     for (const { version: next, statements } of migrations) {

@@ -1,7 +1,7 @@
 // Shard leases and members as rows. Only a claim locks the fence.
-import type { Announcement, Lease, Member, SeenBeat } from "../../ports/ShardLeases.ts"
+import type { Announcement, Lease, Member } from "../../ports/ShardLeases.ts"
 import { type LeaseRow, leaseOf, renewedOf } from "../leaseRows.ts"
-import { processHere } from "../ProcessIdentity.ts"
+import type { LeaseWork, MemberEntry } from "../serverStore.ts"
 import { leaseSql } from "./statements.ts"
 
 const readOwners = async (sql: Bun.SQL): Promise<ReadonlyArray<Lease>> => {
@@ -15,36 +15,32 @@ const claim = async (sql: Bun.SQL, expected: Lease, node: string): Promise<Lease
   return rows[0] === undefined ? undefined : leaseOf(rows[0])
 }
 
-const renew = async (
-  sql: Bun.SQL,
-  held: ReadonlyArray<{ readonly shard: number; readonly epoch: number }>,
-): Promise<ReadonlyArray<{ readonly foreign: number } | undefined>> => {
-  if (held.length === 0) return []
-  const rows: ReadonlyArray<Pick<LeaseRow, "shard" | "foreign_writes">> = await sql.unsafe(leaseSql.renew, [
-    held.map(({ shard }) => shard),
-    held.map(({ epoch }) => epoch),
-  ])
+type Held = Parameters<LeaseWork<Bun.SQL>["renew"]>[1]
+
+const columnsOf = (held: Held) => [held.map(({ shard }) => shard), held.map(({ epoch }) => epoch)]
+
+const renew = async (sql: Bun.SQL, held: Held) => {
+  const rows: ReadonlyArray<Pick<LeaseRow, "shard" | "foreign_writes">> = await sql.unsafe(
+    leaseSql.renew,
+    columnsOf(held),
+  )
   return renewedOf(held, rows)
 }
 
-const release = async (sql: Bun.SQL, shard: number, epoch: number): Promise<void> => {
-  await sql.unsafe(leaseSql.release, [shard, epoch])
-}
+const release = (sql: Bun.SQL, held: Held): Promise<unknown> => sql.unsafe(leaseSql.release, columnsOf(held))
 
-/** False if the name belongs to another process. */
-const announce = async (sql: Bun.SQL, member: Announcement): Promise<boolean> => {
-  const { node, address, isLeaving } = member
+const announce = async (
+  sql: Bun.SQL,
+  { node, address, isLeaving }: Announcement,
+  process: string,
+): Promise<boolean> => {
   const rows: ReadonlyArray<unknown> = await sql.unsafe(leaseSql.announce, [
     node,
     address,
     isLeaving,
-    processHere(),
+    process,
   ])
   return rows.length > 0
-}
-
-const bury = async (sql: Bun.SQL, { node, process }: Member): Promise<void> => {
-  await sql.unsafe(leaseSql.bury, [node, process])
 }
 
 interface MemberRow extends Omit<Member, "isLeaving" | "lacksSignatures"> {
@@ -61,22 +57,17 @@ const readMembers = async (sql: Bun.SQL): Promise<ReadonlyArray<Member>> => {
   }))
 }
 
-const retire = async (sql: Bun.SQL, node: string): Promise<void> => {
-  await sql.unsafe(leaseSql.retire, [node, processHere()])
+const remove = async (sql: Bun.SQL, { node, process, beat }: MemberEntry): Promise<boolean> => {
+  const rows: ReadonlyArray<unknown> = await sql.unsafe(leaseSql.remove, [node, process, beat ?? null])
+  return rows.length > 0
 }
 
-const retireSilent = async (sql: Bun.SQL, { node, process, beat }: SeenBeat): Promise<void> => {
-  await sql.unsafe(leaseSql.retireSilent, [node, process, beat])
-}
-
-export const postgresLeases = {
+export const postgresLeases: LeaseWork<Bun.SQL> = {
   owners: readOwners,
   claim,
   renew,
   release,
   announce,
   members: readMembers,
-  retire,
-  retireSilent,
-  bury,
-} as const
+  remove,
+}

@@ -16,7 +16,7 @@ import { writeLimits } from "./limits.ts"
 import { lookAt } from "./looks.ts"
 import { readNames } from "./namespaceNames.ts"
 import { openDatabase } from "./openDatabase.ts"
-import { readClock, readCount, readCountByTime, readDue, readHeads, readScan, readTally } from "./Reader.ts"
+import { readClock, readCount, readCountByTime, readDue, readHeads, readScan, readTallies } from "./Reader.ts"
 
 export interface PostgresStoreOptions extends ServerOpening {
   /** postgres://user:password@host:5432/database?schema=punctual */
@@ -60,8 +60,8 @@ const makeWork = (): ServerWork<Bun.SQL> => {
       countByTime: readCountByTime,
       namespaces: readNames,
       prune,
-      tally: readTally,
     },
+    tallies: readTallies,
     leases: postgresLeases,
     documents: postgresDocuments,
     clockMs: readClock,

@@ -1,7 +1,7 @@
 // The reads of the port. They wait for no lock. A read of due timers is one statement, so it sees one instant. A scan or
 // count of several lanes needs one statement for each shape of a lane, so its lanes can differ by a few instants.
 import type { Buckets } from "../../domain/bucketOf.ts"
-import { emptyTally, type Tally } from "../../domain/Decision.ts"
+import type { Tally } from "../../domain/Decision.ts"
 import type { TimerHead } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead } from "../../ports/ShardStorage.ts"
 import type { DuePage, DueQuery } from "../../ports/TimerStore.ts"
@@ -101,10 +101,7 @@ export const readCountByTime = async (
   return counts
 }
 
-export const readTally = async (sql: Bun.SQL): Promise<Tally> => {
-  const rows: ReadonlyArray<Tally> = await sql.unsafe(readerSql.tally)
-  return { ...emptyTally, ...rows[0] }
-}
+export const readTallies = (sql: Bun.SQL): Promise<ReadonlyArray<Tally>> => sql.unsafe(readerSql.tallies)
 
 type Pages = (typeof readerSql)["due" | "heads"]
 

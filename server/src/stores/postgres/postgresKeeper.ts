@@ -6,25 +6,17 @@ import { postgresDocuments } from "@punctual/documents/postgres/postgresDocument
 import { newerSchema, searchPathOf } from "@punctual/sql/applyMigrations"
 import type { DatabaseTarget } from "@punctual/sql/DatabaseTarget"
 import { explained } from "@punctual/sql/explained"
-import { type Tally, tallyNames } from "../../domain/Decision.ts"
 import { shardOf } from "../../domain/TimerKey.ts"
-import {
-  type KeyColumns,
-  keyOfColumns,
-  type LifeColumns,
-  lifeOfColumns,
-  type TimerColumns,
-  timerOfColumns,
-} from "../columnRows.ts"
+import { keyOfColumns } from "../columnRows.ts"
 import type { StoredSchema } from "../openingStores.ts"
-import type { PagedRow, PagedRows } from "../pagedRows.ts"
+import { type SqlRow, sqlRows, wordFaults } from "../sqlRows.ts"
 import { keeperOf, type StoreKeeper } from "../storeKeeper.ts"
-import { faultOfWords } from "../wordFaults.ts"
 import { connectionTo } from "./connectionTo.ts"
+import { postgresLeases } from "./Leases.ts"
 import { archiveTimeoutMs } from "./limits.ts"
 import { programVersion } from "./migrations/all.ts"
 import { openDatabase, storedShards, timersAt, versionOf } from "./openDatabase.ts"
-import { readClock } from "./Reader.ts"
+import { readClock, readTallies } from "./Reader.ts"
 import { archiveSql } from "./statements.ts"
 
 /** What a command holds. */
@@ -91,13 +83,14 @@ export const postgresKeeper = (url: string): StoreKeeper => {
     documents: (kept) =>
       kept.schema.version < firstWithDocuments ? noDocuments : postgresDocuments(kept.sql),
     rows,
-    shards: shardsIn,
+    owners: ({ sql }) => postgresLeases.owners(sql),
+    tallies: ({ sql }) => readTallies(sql),
     /** With their indexes and out-of-line values. */
     sizes: (kept) =>
       kept.rows(`SELECT relname AS name, pg_total_relation_size(oid)::float8 AS bytes FROM pg_class
         WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
         ORDER BY pg_total_relation_size(oid) DESC, relname`),
-    faults: wordFaults,
+    faults: (kept) => wordFaults((state) => orphanedWords(kept, state)),
     clockMs: ({ sql }) => readClock(sql),
   })
 }
@@ -120,91 +113,28 @@ const readSchema = async (kept: Kept): Promise<StoredSchema> => {
   return kept.schema
 }
 
-interface ShardRow extends Tally {
-  readonly shard: number
-  readonly epoch: number
-  readonly node: string | null
-}
-
-const shardsIn = async (kept: Kept) => {
-  const sums = tallyNames.map((name) => `s.${name}::float8 AS ${name}`).join(", ")
-  const shards = await kept.rows<ShardRow>(
-    `SELECT s.shard, s.epoch::float8 AS epoch, leases.node, ${sums} FROM shards AS s JOIN leases USING (shard)
-      ORDER BY s.shard`,
-  )
-  return shards.map(({ shard, epoch, node, ...tally }) => ({
-    shard,
-    epoch,
-    ...(node === null ? {} : { node }),
-    tally,
-  }))
-}
-
-type Row = KeyColumns & { readonly payload: Uint8Array | null; readonly id: number }
-
 /** Finished lives are not stored by shard, so the shard is computed from the keys of all rows. */
-const reading =
-  (
-    part: keyof typeof archiveSql,
-    rowOf: (row: never) => Pick<PagedRow, "item" | "place">,
-  ): PagedRows<Kept>["parts"][number]["read"] =>
-  async (kept, after, limit, withPayload) => {
+const rows = sqlRows<Kept>({
+  begin: (kept) => kept.begin(),
+  orders: {
+    pending: ["namespace", "timer_id"],
+    history: ["finished_at", "id"],
+    dead: ["namespace", "finished_at", "id"],
+  },
+  read: async (kept, part, after, limit, withPayload) => {
     const text = archiveSql[part](withPayload, kept.isCurrent)
-    const found = await kept.rows<Row>(text, [...after, limit])
-    // Each part gets the rows of its own statement.
-    return found.map((row) => ({
-      ...rowOf(row as never),
-      shard: shardOf(keyOfColumns(row).uuid, kept.schema.shards),
-    }))
-  }
-
-const ended = (row: Row & LifeColumns) => ({
-  kind: "ended" as const,
-  life: lifeOfColumns(keyOfColumns(row), row, row.payload),
+    const found = await kept.rows<SqlRow>(text, [...after, limit])
+    return found.map((row) => ({ ...row, shard: shardOf(keyOfColumns(row).uuid, kept.schema.shards) }))
+  },
 })
 
-const rows: PagedRows<Kept> = {
-  begin: (kept) => kept.begin(),
-  parts: [
-    {
-      name: "pending",
-      first: ["", ""],
-      read: reading("pending", (row: Row & TimerColumns) => ({
-        item: { kind: "pending", timer: timerOfColumns(keyOfColumns(row), row, row.payload) },
-        place: [row.namespace, row.timer_id],
-      })),
-    },
-    {
-      name: "history",
-      first: [Number.MIN_SAFE_INTEGER, 0],
-      read: reading("history", (row: Row & LifeColumns) => ({
-        item: ended(row),
-        place: [row.finished_at, row.id],
-      })),
-    },
-    {
-      name: "dead",
-      first: ["", 0, 0],
-      read: reading("dead", (row: Row & LifeColumns) => ({
-        item: ended(row),
-        place: [row.namespace, row.finished_at, row.id],
-      })),
-    },
-  ],
-}
+const owners = { pending: "timers AS r WHERE true", dead: "history AS r WHERE r.state = 'dead'" } as const
 
-const wordFaults = async (kept: Kept): Promise<ReadonlyArray<string>> => {
-  if (kept.schema.version < firstWithWords) return []
-  const faults: Array<string> = []
-  for (const [state = "", owners] of [
-    ["pending", "timers AS r WHERE true"],
-    ["dead", "history AS r WHERE r.state = 'dead'"],
-  ]) {
-    const [found] = await kept.rows<{ readonly count: number }>(
-      `SELECT count(*)::float8 AS count FROM lookups AS l WHERE state = '${state}' AND NOT EXISTS (SELECT 1 FROM ${owners}
-        AND r.namespace = l.namespace AND r.timer_id = l.timer_id AND r.fire_id = l.fire_id)`,
-    )
-    faults.push(...faultOfWords(found?.count ?? 0, state))
-  }
-  return faults
+const orphanedWords = async (kept: Kept, state: keyof typeof owners): Promise<number> => {
+  if (kept.schema.version < firstWithWords) return 0
+  const [found] = await kept.rows<{ readonly count: number }>(
+    `SELECT count(*)::float8 AS count FROM lookups AS l WHERE state = '${state}' AND NOT EXISTS (SELECT 1 FROM ${owners[state]}
+      AND r.namespace = l.namespace AND r.timer_id = l.timer_id AND r.fire_id = l.fire_id)`,
+  )
+  return found?.count ?? 0
 }

@@ -1,6 +1,7 @@
 // Statements by name, so that a test can check the query plan of each. Commits are in functions.sql, looks in looks.ts,
 // scans in scans.ts.
 
+import { tallyNames } from "../../domain/Decision.ts"
 import { duePageBytes } from "../../ports/duePageBytes.ts"
 import { functionNamed, noteUseSql } from "./functions.ts"
 import { keyColumns, lifeColumns, olderLifeColumns, olderTimerColumns, timerColumns } from "./rows.ts"
@@ -34,7 +35,8 @@ export const leaseSql = {
       ORDER BY shard FOR NO KEY UPDATE),
     renewed AS (UPDATE leases SET counter = counter + 1 FROM held WHERE leases.shard = held.shard RETURNING leases.shard)
     SELECT shard, foreign_writes::float8 AS foreign_writes FROM shards JOIN renewed USING (shard)`,
-  release: "UPDATE leases SET node = NULL WHERE shard = $1::integer AND epoch = $2::bigint",
+  release: `UPDATE leases SET node = NULL
+    WHERE (shard, epoch) IN (SELECT * FROM unnest($1::integer[], $2::bigint[]))`,
   announce: `WITH used AS (${noteUseSql})
     INSERT INTO members (node, address, beat, is_leaving, process, is_signing)
     VALUES ($1::text, $2::text, 1, $3::boolean, $4::text, true)
@@ -45,13 +47,9 @@ export const leaseSql = {
     RETURNING node`,
   members: `SELECT node, address, beat::float8 AS beat, is_leaving, is_signing, coalesce(process, '') AS process
     FROM members ORDER BY node`,
-  /** Removes the node and frees its shards, unless another process has taken its name meanwhile. */
-  bury: `WITH gone AS (DELETE FROM members WHERE node = $1::text AND process = $2::text RETURNING node)
-    UPDATE leases SET node = NULL FROM gone WHERE leases.node = gone.node`,
-  retire: "DELETE FROM members WHERE node = $1::text AND process = $2::text",
-  /** Compares the beat too, so that a process that is alive again keeps its name. */
-  retireSilent: `DELETE FROM members
-    WHERE node = $1::text AND coalesce(process, '') = $2::text AND beat = $3::bigint`,
+  /** An entry of a release that stored no process has the empty one. */
+  remove: `DELETE FROM members WHERE node = $1::text AND coalesce(process, '') = $2::text
+    AND beat = coalesce($3::bigint, beat) RETURNING node`,
 } as const
 
 const after = "(fire_at, fire_id) > ($2::bigint, $3::uuid) AND fire_at <= $4::bigint"
@@ -98,9 +96,8 @@ const duePages = (page: (of: (typeof choices)["all"]) => string) => ({
 export const readerSql = {
   due: duePages(timerPage),
   heads: duePages(headPage),
-  tally: `SELECT sum(created)::float8 AS created, sum(rearmed)::float8 AS rearmed, sum(replayed)::float8 AS replayed,
-    sum(delivered)::float8 AS delivered, sum(cancelled)::float8 AS cancelled, sum(replaced)::float8 AS replaced,
-    sum(dead)::float8 AS dead, sum(discarded)::float8 AS discarded FROM shards`,
+  /** By shard. */
+  tallies: `SELECT ${tallyNames.map((name) => `${name}::float8 AS ${name}`).join(", ")} FROM shards ORDER BY shard`,
 } as const
 
 /** The actual clock, because the time of a transaction does not advance. */

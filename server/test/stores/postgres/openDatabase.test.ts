@@ -182,7 +182,8 @@ describePostgres("installed", "opening a PostgreSQL store", () => {
       )
     const announceOnce = async () => {
       const connection = connectionTo(place)
-      await postgresLeases.announce(connection, { node: "first", address: "", isLeaving: false })
+      const member = { node: "first", address: "", isLeaving: false }
+      await postgresLeases.announce(connection, member, "a process")
       await connection.close()
     }
     await setAge(2)
