@@ -13,6 +13,7 @@ import { parseArgs } from "node:util"
 import { type Benchmark, leftOut, type Report, type Scale, whyNot } from "./Benchmark.ts"
 import { Agent } from "./benchmarks/Agent.ts"
 import { Console } from "./benchmarks/Console.ts"
+import { Cores } from "./benchmarks/Cores.ts"
 import { Isolation } from "./benchmarks/Isolation.ts"
 import { Keys } from "./benchmarks/Keys.ts"
 import { Lateness } from "./benchmarks/Lateness.ts"
@@ -57,6 +58,7 @@ const benchmarks: ReadonlyArray<Benchmark> = [
   Vacuum,
   Agent,
   Stores,
+  Cores,
 ]
 const ids = benchmarks.map(({ id }) => id).join(", ")
 const usage = `npm run bench -- [--only ${ids}] [--quick] [--peers] [--rounds N] [--scene TEXT] [--stores ${storeServers.map(({ id }) => id).join(",")}]`

@@ -24,7 +24,7 @@ export const P1: Benchmark = {
         // The limit of the disk: half of the callers' creates share a commit while the other half is answered.
         {
           name: bare,
-          terms: "on disk: same tables, nothing else",
+          terms: "on disk: the tables of version 4, nothing else",
           measure: async () => insertAll(timers, callers / 2),
         },
       ],

@@ -48,13 +48,13 @@ export const P2: Benchmark = {
         // The limit of the disk: half of the connections' creates share a commit while the other half is answered.
         {
           name: "bare inserts, 32 a commit, SQLite",
-          terms: "on disk: same tables, no server",
+          terms: "on disk: the tables of version 4, no server",
           measure: async () => insertAll(requests, connections / 2),
         },
         {
           name: insertingEcho,
           terms:
-            "on disk: same tables, in a thread; all requests that arrive during a commit share the next one",
+            "on disk: the tables of version 4, in a thread; all requests that arrive during a commit share the next one",
           measure: bareServer("insertingEcho.ts"),
         },
       ],
@@ -78,5 +78,7 @@ const body = () =>
   `{"namespace":"bench","timerId":"${randomUUID()}","executeAt":"${new Date(farAhead()).toISOString()}",` +
   `"callbackUrl":"http://127.0.0.1:9/hook","payload":${payloadText}}`
 
-const post = (url: string, requests: number): Promise<number> =>
+const post = (url: string, requests: number): Promise<number> => postCreates(url, requests, connections)
+
+export const postCreates = (url: string, requests: number, connections: number): Promise<number> =>
   httpLoad({ url, connections, requests, body, withinMs: 120_000 })

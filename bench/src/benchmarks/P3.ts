@@ -26,7 +26,7 @@ export const P3: Benchmark = {
         ),
         {
           name: bare.sqlite,
-          terms: "on disk: same tables, 1,000 per commit, nothing else",
+          terms: "on disk: the tables of version 4, 1,000 per commit, nothing else",
           measure: async () => insertAll(timers),
         },
         {

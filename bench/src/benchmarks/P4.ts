@@ -27,7 +27,7 @@ export const P4: Benchmark = {
         ),
         {
           name: bare,
-          terms: "same tables, 500 per commit, no history",
+          terms: "the tables of version 4, 500 per commit, no history",
           measure: async () => deleteAll(timers),
         },
       ],
