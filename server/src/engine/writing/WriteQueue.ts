@@ -84,6 +84,7 @@ export class WriteQueue {
   readonly #limits: WriteQueueLimits
   readonly #metrics: EngineMetrics
   readonly #trigger: CommitTrigger
+  readonly #clock: Clock.Clock
   #queuedItems = 0
   #queuedBytes = 0
   #turn = 0
@@ -93,13 +94,14 @@ export class WriteQueue {
     store: WrittenStore,
     limits: WriteQueueLimits,
     metrics: EngineMetrics,
-    nowNanos: bigint,
+    clock: Clock.Clock,
   ) {
     this.#store = store
     this.#limits = limits
     this.#metrics = metrics
     this.#trigger = new CommitTrigger(limits.waitMs)
-    this.#progressAtNanos = nowNanos
+    this.#clock = clock
+    this.#progressAtNanos = clock.monotonicTimeNanosUnsafe()
   }
 
   static make(
@@ -110,9 +112,9 @@ export class WriteQueue {
   ): Effect.Effect<WriteQueue, never, Scope.Scope> {
     return Effect.gen(function* () {
       const clock = yield* Clock.clockWith(Effect.succeed)
-      const queue = new WriteQueue(store, limits, metrics, clock.monotonicTimeNanosUnsafe())
+      const queue = new WriteQueue(store, limits, metrics, clock)
       for (let committer = 0; committer < store.limits.concurrentWrites; committer++) {
-        yield* Effect.forkScoped(guard("committing", queue.#commitForever(committer, clock)))
+        yield* Effect.forkScoped(guard("committing", queue.#commitForever(committer)))
       }
       if (limits.waitMs > 0) yield* Effect.forkScoped(guard("committing", queue.#trigger.endWaits))
       return queue
@@ -180,6 +182,8 @@ export class WriteQueue {
     if (open?.lane.epoch !== epoch || open.takesNoMore) return false
     const bytes = itemBytes(item)
     open.queued.push({ item, onAnswer, isOnlyOfKey, bytes })
+    // A write that waits for others must not look as if it had waited since the last commit.
+    if (this.#queuedItems === 0) this.#progressAtNanos = this.#clock.monotonicTimeNanosUnsafe()
     this.#queuedItems++
     this.#queuedBytes += bytes
     if (this.isFull) this.#room.closeUnsafe()
@@ -211,7 +215,7 @@ export class WriteQueue {
    * As soon as one commit is answered, the next one starts with all writes queued meanwhile. Only then are the answers
    * passed on, so that the store and this thread work in parallel.
    */
-  #commitForever(committer: number, clock: Clock.Clock): Effect.Effect<never> {
+  #commitForever(committer: number): Effect.Effect<never> {
     const self = this
     return Effect.gen(function* () {
       let answered: Answered | undefined
@@ -230,7 +234,7 @@ export class WriteQueue {
           // Runs in a turn of its own, not in the call that pushed, so that writes pushed in one turn share a commit.
           yield* Effect.yieldNow
         }
-        self.#progressAtNanos = clock.monotonicTimeNanosUnsafe()
+        self.#progressAtNanos = self.#clock.monotonicTimeNanosUnsafe()
       }
     })
   }

@@ -1,7 +1,7 @@
 // Group commit: order within a shard, one commit of a shard at a time, limits of a batch, and answers that come exactly
 // once, whatever the store does.
 import { expect, test } from "bun:test"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import fc from "fast-check"
 import { itemBytes, keyOfItem, type Put, type WriteItem } from "../../../src/domain/WriteItem.ts"
 import { EngineMetrics } from "../../../src/engine/EngineMetrics.ts"
@@ -248,6 +248,17 @@ engineTest("writes that can wait share a commit, after 5 ms at most", { isEmpty:
     store.commits[0]?.reply("done")
     yield* queue.awaitIdle
     expect(store.written).toHaveLength(2)
+  }),
+)
+
+engineTest("a write that waits does not count as stuck since the last commit", { isEmpty: true }, (engine) =>
+  Effect.gen(function* () {
+    const clock = yield* Clock.clockWith(Effect.succeed)
+    const { queue, open, pushPatient } = yield* queueOver(new SteppedStore().service, undefined, waitMs)
+    open(0)
+    yield* engine.advance(60_000)
+    pushPatient(0)
+    expect(queue.stuckSinceNanos).toBe(clock.monotonicTimeNanosUnsafe())
   }),
 )
 
