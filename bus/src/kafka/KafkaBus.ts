@@ -1,23 +1,13 @@
 // The bus on Kafka, or on a broker that speaks its protocol. Messages of all tenants share a topic. The key of a record is
 // its tenant and its aggregate id, so messages of one key are in one partition, in order. A group of the bus is a consumer
 // group. The broker's terms stay in this folder.
-import { Context, Effect, Layer, type Scope } from "effect"
+import { Effect, type Layer, type Scope } from "effect"
 import { murmur2 } from "../../../drivers/kafka/kafka.ts"
-import { BrokerStart } from "../BrokerStart.ts"
-import {
-  Bus,
-  BusError,
-  type BusSample,
-  PublishError,
-  type Published,
-  type Subscription,
-  whyNotGroup,
-} from "../Bus.ts"
+import { type Bus, BusError, PublishError, type Published, type Subscription } from "../Bus.ts"
+import { type BrokerBusOptions, brokerBusLayer } from "../brokerBus.ts"
 import { encodeEnvelope, type OutgoingEnvelope } from "../Envelope.ts"
-import type { IntakeOptions } from "../IntakeOptions.ts"
-import { subscribeLater, whenBegun } from "../LaterStart.ts"
-import { type RoutingTable, unrouted } from "../RoutingTable.ts"
-import { UndeliverableMessages } from "../UndeliverableMessages.ts"
+import { unrouted } from "../RoutingTable.ts"
+import type { UndeliverableMessages } from "../UndeliverableMessages.ts"
 import { committedOffsets } from "./groupOffsets.ts"
 import { KafkaCluster, type KafkaConnectionSettings } from "./KafkaCluster.ts"
 import { isLastingFailure, kafkaFailureText } from "./KafkaFailure.ts"
@@ -36,8 +26,7 @@ import { doneInNote } from "./OffsetTracker.ts"
 import { earliest, latest, offsetsAt, type PartitionPlace } from "./partitionReads.ts"
 import { isTenant, recordKeyOf, TopicNames } from "./TopicNames.ts"
 
-export interface KafkaOptions extends KafkaConnectionSettings {
-  readonly routing: RoutingTable
+export interface KafkaOptions extends KafkaConnectionSettings, BrokerBusOptions {
   /** The name of the shared topic, and the beginning of all other names. */
   readonly topic: string
   /** The topic of the routing table that has this name. */
@@ -45,23 +34,9 @@ export interface KafkaOptions extends KafkaConnectionSettings {
   /** For topics that the bus creates. */
   readonly partitions: number
   readonly replicas: number
-  /** The header with the aggregate id of the message. */
-  readonly aggregateHeader: string
-  readonly intake: IntakeOptions
   /** The broker gives the partitions of a process that is silent for this long to others. 10 s by default. */
   readonly sessionTimeoutMs?: number
-  /** How long a publish waits for the connection and for the broker's answer. */
-  readonly publishTimeoutMs: number
-  /**
-   * Present if the bus waits for a broker that is unreachable at the start. Called if the broker then answers but
-   * cannot be used.
-   */
-  readonly onRefused?: (message: string) => void
 }
-
-const sampleWithinMs = 5_000
-/** How long an opening that is allowed to wait looks for the broker before it continues without it. */
-const lookForMs = 2_000
 
 /** The parts that exist once the broker has answered. */
 interface Begun {
@@ -77,25 +52,25 @@ interface KnownGroup {
   readonly topic: string
   readonly groupId: string
   readonly places: ReadonlyArray<PartitionPlace>
-  lag: number
 }
 
 export const KafkaBus = {
   layer: (options: KafkaOptions): Layer.Layer<Bus | UndeliverableMessages, BusError> =>
-    Layer.effectContext(
-      Effect.gen(function* () {
-        const names = new TopicNames(options.topic, options.routing, options.mainTopic)
-        const { onRefused, connectTimeoutMs } = options
-        const shortly = { ...options, connectTimeoutMs: Math.min(connectTimeoutMs, lookForMs) }
-        const start = yield* BrokerStart.make({
-          begin: (isFirst) => begin(isFirst && onRefused !== undefined ? shortly : options, names),
-          onRefused,
-        })
-        return Context.make(Bus, busOf(options, names, start)).pipe(
-          Context.add(UndeliverableMessages, undeliverableOf(start)),
-        )
-      }),
-    ),
+    brokerBusLayer(options, () => {
+      const names = new TopicNames(options.topic, options.routing, options.mainTopic)
+      const groups = new Map<string, KnownGroup>()
+      return {
+        abilities: kafkaAbilities,
+        begin: (chosen) => begin(chosen, names),
+        outgoingOf: ({ topics }, envelope) =>
+          outgoingOf(envelope, options, topics.get(names.ofType(envelope.type) ?? "")),
+        publish,
+        subscribe: (begun, subscription) => subscribeGroup(begun, subscription, options, names, groups),
+        isConnected: ({ cluster }) => cluster.isConnected,
+        lagOf: ({ cluster }, group) => askForLag(cluster, groups.get(group)),
+        undeliverableOf: ({ undeliverable }) => undeliverable,
+      }
+    }),
 } as const
 
 const begin = Effect.fnUntraced(function* (
@@ -149,49 +124,6 @@ const attempt = <A>(what: string, work: () => Promise<A>): Effect.Effect<A, BusE
       }),
   })
 
-const busOf = (options: KafkaOptions, names: TopicNames, start: BrokerStart<Begun>): Bus["Service"] => {
-  const groups = new Map<string, KnownGroup>()
-  const waiting = new Map<string, string>()
-  const subscribeTo = (begun: Begun, subscription: Subscription) =>
-    subscribeGroup(begun, subscription, options, names, groups)
-  return {
-    abilities: kafkaAbilities,
-    publish: (envelopes) =>
-      Effect.suspend(() => {
-        const { begun } = start
-        if (begun !== undefined) return publishEnvelopes(begun, envelopes, options, names)
-        return whenBegun(start, options.publishTimeoutMs).pipe(
-          Effect.flatMap((late) => publishEnvelopes(late, envelopes, options, names)),
-        )
-      }),
-    subscribe: (subscription) =>
-      Effect.suspend(() => {
-        const unfit = whyNotGroup(subscription.group)
-        if (unfit !== undefined) return Effect.fail(new BusError({ message: unfit }))
-        return start.begun === undefined
-          ? subscribeLater({ start, subscription, subscribeTo, waiting, onRefused: options.onRefused })
-          : subscribeTo(start.begun, subscription)
-      }),
-    sample: (group) => sampled(start.begun?.cluster, groups.get(group)),
-    whyWaiting: () => {
-      const [why] = waiting.values()
-      return start.whyWaiting() ?? why
-    },
-  }
-}
-
-const undeliverableOf = (start: BrokerStart<Begun>): UndeliverableMessages["Service"] => {
-  const ask = <A>(question: (messages: KafkaUndeliverable) => Effect.Effect<A, BusError>) =>
-    Effect.flatMap(start.orWhyNot, ({ undeliverable }) => question(undeliverable))
-  return {
-    list: (tenant, page) => ask((messages) => messages.list(tenant, page)),
-    find: (tenant, id) => ask((messages) => messages.find(tenant, id)),
-    replay: (tenant, id) => ask((messages) => messages.replay(tenant, id)),
-    discard: (tenant, id) => ask((messages) => messages.discard(tenant, id)),
-    oldestAt: ask((messages) => messages.oldestAt),
-  }
-}
-
 const subscribeGroup = Effect.fnUntraced(function* (
   { cluster, producer, undeliverable, topics }: Begun,
   subscription: Subscription,
@@ -233,7 +165,7 @@ const subscribeGroup = Effect.fnUntraced(function* (
   const places = [topic, retryTopic].flatMap((name) =>
     Array.from({ length: partitionCount }, (_, partition) => ({ topic: name, partition })),
   )
-  groups.set(group, { topic, groupId, places, lag: 0 })
+  groups.set(group, { topic, groupId, places })
   yield* subscribeKafka(cluster, producer, subscription, {
     topic,
     retryTopic,
@@ -245,20 +177,11 @@ const subscribeGroup = Effect.fnUntraced(function* (
   })
 })
 
-const publishEnvelopes = (
-  { producer, topics }: Begun,
-  envelopes: ReadonlyArray<OutgoingEnvelope>,
-  options: KafkaOptions,
-  names: TopicNames,
-): Effect.Effect<ReadonlyArray<Published>, PublishError> => {
-  const outgoing: Array<KafkaOutgoing> = []
-  for (const envelope of envelopes) {
-    const record = outgoingOf(envelope, options, topics.get(names.ofType(envelope.type) ?? ""))
-    if (record instanceof PublishError) return Effect.fail(record)
-    outgoing.push(record)
-  }
-  if (outgoing.length === 0) return Effect.succeed([])
-  return Effect.tryPromise({
+const publish = (
+  { producer }: Begun,
+  outgoing: ReadonlyArray<KafkaOutgoing>,
+): Effect.Effect<ReadonlyArray<Published>, PublishError> =>
+  Effect.tryPromise({
     try: () => producer.send(outgoing),
     catch: (error) =>
       new PublishError({
@@ -266,7 +189,6 @@ const publishEnvelopes = (
         isPermanent: error instanceof ProduceFailure && error.isPermanent,
       }),
   }).pipe(Effect.map((offsets) => offsets.map(() => ({ isDuplicate: false }))))
-}
 
 const outgoingOf = (
   envelope: OutgoingEnvelope,
@@ -302,23 +224,16 @@ const outgoingOf = (
 const partitionOf = (key: Buffer, { partitionCount }: FoundTopic): number =>
   (murmur2(key) & 0x7fff_ffff) % partitionCount
 
-/** While the broker is unreachable, the sample contains the last known values. */
-const sampled = (
-  cluster: KafkaCluster | undefined,
+/** While the group has no coordinator, the lag cannot be known. */
+const askForLag = (
+  cluster: KafkaCluster,
   group: KnownGroup | undefined,
-): Effect.Effect<BusSample, BusError> => {
-  if (cluster === undefined) return Effect.succeed({ isConnected: false, lag: 0 })
-  if (group === undefined) return Effect.succeed({ isConnected: cluster.isConnected, lag: 0 })
-  const ask = Effect.map(
-    attempt("Kafka, asking for the lag", () => lagOf(cluster, group)),
-    (lag) => {
-      group.lag = lag
-    },
-  )
-  return Effect.suspend(() =>
-    cluster.isConnected ? Effect.ignore(Effect.timeoutOption(ask, sampleWithinMs)) : Effect.void,
-  ).pipe(Effect.map(() => ({ isConnected: cluster.isConnected, lag: group.lag })))
-}
+): Effect.Effect<number | undefined> =>
+  group === undefined
+    ? Effect.undefined
+    : attempt("Kafka, asking for the lag", () => lagOf(cluster, group)).pipe(
+        Effect.orElseSucceed(() => undefined),
+      )
 
 /** The messages behind the committed offsets, without those that are done, in the topic and in the topic of retries. */
 const lagOf = async (cluster: KafkaCluster, { groupId, places }: KnownGroup): Promise<number> => {

@@ -1,6 +1,7 @@
 // Describes a failure between this client and the broker: where it happened and what to do. The text names the servers
 // by their addresses only, so that it never contains credentials.
 import { protocolErrors, protocolErrorsCodesById } from "../../../drivers/kafka/kafka.ts"
+import { causesOf } from "../causesOf.ts"
 
 /** The error codes of the broker that this adapter handles. */
 export const kafkaCodes = {
@@ -49,7 +50,7 @@ export class KafkaRefusal extends Error {
 }
 
 export const kafkaCodeOf = (error: unknown): number | undefined => {
-  for (const cause of chainOf(error)) {
+  for (const cause of causesOf(error)) {
     if (cause instanceof KafkaRefusal) return cause.kafkaCode
     const code = apiCodeOf(cause)
     if (code !== undefined) return code
@@ -79,11 +80,11 @@ const lastingCodes: ReadonlySet<number> = new Set([
 /** A retry cannot help before someone changes the settings, here or at the broker. */
 export const isLastingFailure = (error: unknown): boolean => {
   const code = kafkaCodeOf(error)
-  return (code !== undefined && lastingCodes.has(code)) || chainOf(error).some(isCertificateFailure)
+  return (code !== undefined && lastingCodes.has(code)) || causesOf(error).some(isCertificateFailure)
 }
 
 export const kafkaFailureText = (error: unknown): string => {
-  const chain = chainOf(error)
+  const chain = causesOf(error)
   const code = kafkaCodeOf(error)
   if (code === kafkaCodes.authenticationFailed) return "it refuses the user and password; correct them"
   if (code === kafkaCodes.mechanismNotOffered) {
@@ -110,18 +111,6 @@ export const kafkaFailureText = (error: unknown): string => {
 
 const isCertificateFailure = (error: Error): boolean =>
   /CERT|VERIFY|SELF_SIGNED/.test(codeText(error) ?? "") && codeText(error) !== "PLT_KFK_NETWORK"
-
-const chainMost = 10
-
-const chainOf = (error: unknown): ReadonlyArray<Error> => {
-  const chain: Array<Error> = []
-  let cause = error
-  while (cause instanceof Error && chain.length < chainMost) {
-    chain.push(cause)
-    cause = cause instanceof AggregateError && cause.errors.length > 0 ? cause.errors[0] : cause.cause
-  }
-  return chain
-}
 
 const codeText = (error: Error): string | undefined =>
   "code" in error && typeof error.code === "string" ? error.code : undefined

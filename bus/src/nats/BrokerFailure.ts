@@ -1,6 +1,7 @@
 // Describes a failure between this client and the broker: where it happened and what to do. The text names the server
 // by its address only, so that it never contains credentials.
 import { errors, JetStreamApiError } from "../../../drivers/nats/nats.ts"
+import { causesOf } from "../causesOf.ts"
 
 /** The error codes of the broker that this adapter handles. */
 export const apiCodes = {
@@ -20,11 +21,11 @@ export const apiCodeOf = (error: unknown): number | undefined =>
 
 /** A retry cannot help, because the broker refuses these credentials. */
 const isAuthorizationFailure = (error: unknown): boolean =>
-  chainOf(error).some((cause) => cause instanceof errors.AuthorizationError)
+  causesOf(error).some((cause) => cause instanceof errors.AuthorizationError)
 
 /** A retry cannot help before someone changes the settings, here or at the broker. */
 export const isLasting = (error: unknown): boolean => {
-  const chain = chainOf(error)
+  const chain = causesOf(error)
   const [first] = chain
   return (
     isAuthorizationFailure(error) ||
@@ -34,7 +35,7 @@ export const isLasting = (error: unknown): boolean => {
 }
 
 export const failureText = (error: unknown): string => {
-  const chain = chainOf(error)
+  const chain = causesOf(error)
   const violation = chain.find((cause) => cause instanceof errors.PermissionViolationError)
   if (violation !== undefined) {
     return `this user lacks the permission to ${violation.operation === "publish" ? "publish to" : "subscribe to"} ${violation.subject}; grant it`
@@ -67,7 +68,7 @@ export const failureText = (error: unknown): string => {
  * no answer came.
  */
 export const clientCertificateHint = (error: unknown, hasCertificate: boolean): string => {
-  const chain = chainOf(error)
+  const chain = causesOf(error)
   const isSilent = chain.length === 0 || chain.some((cause) => cause instanceof errors.TimeoutError)
   if (!isSilent && !/ECONNRESET|EPROTO|EPIPE/.test(chain.map(codeOf).join())) return ""
   return hasCertificate
@@ -86,18 +87,6 @@ const isWithoutJetStream = (error: unknown, chain: ReadonlyArray<Error>): boolea
     code === apiCodes.jetStreamNotEnabledForAccount ||
     chain.some((cause) => cause.name === "JetStreamNotEnabled" || cause instanceof errors.NoRespondersError)
   )
-}
-
-const chainMost = 10
-
-const chainOf = (error: unknown): ReadonlyArray<Error> => {
-  const chain: Array<Error> = []
-  let cause = error
-  while (cause instanceof Error && chain.length < chainMost) {
-    chain.push(cause)
-    cause = cause.cause
-  }
-  return chain
 }
 
 const codeOf = (error: Error): string | undefined =>

@@ -1,22 +1,12 @@
 // The bus on NATS JetStream. One stream holds the messages of all tenants. All members of a group share one durable
 // consumer. Undeliverable messages are messages of the same stream. The broker's terms stay in this folder.
-import { Context, Effect, Layer, type Scope } from "effect"
+import { Effect, type Layer, type Scope } from "effect"
 import { type ConsumerInfo, MsgHdrsImpl } from "../../../drivers/nats/nats.ts"
-import { BrokerStart } from "../BrokerStart.ts"
-import {
-  Bus,
-  BusError,
-  type BusSample,
-  PublishError,
-  type Published,
-  type Subscription,
-  whyNotGroup,
-} from "../Bus.ts"
+import { type Bus, type BusError, PublishError, type Subscription } from "../Bus.ts"
+import { type BrokerBusOptions, brokerBusLayer } from "../brokerBus.ts"
 import { encodeEnvelope, type OutgoingEnvelope } from "../Envelope.ts"
-import type { IntakeOptions } from "../IntakeOptions.ts"
-import { subscribeLater, whenBegun } from "../LaterStart.ts"
-import { type RoutingTable, unrouted } from "../RoutingTable.ts"
-import { UndeliverableMessages } from "../UndeliverableMessages.ts"
+import { unrouted } from "../RoutingTable.ts"
+import type { UndeliverableMessages } from "../UndeliverableMessages.ts"
 import { AckFloor } from "./AckFloor.ts"
 import { apiCodeOf, apiCodes } from "./BrokerFailure.ts"
 import { Connection, type ConnectionSettings } from "./Connection.ts"
@@ -26,25 +16,10 @@ import { NatsUndeliverable } from "./NatsUndeliverable.ts"
 import { ensureConsumer, ensureStream, type StreamOptions, streamWarnings } from "./StreamSetup.ts"
 import { Subjects } from "./Subjects.ts"
 
-export interface NatsOptions extends ConnectionSettings, Omit<StreamOptions, "subjects"> {
-  readonly routing: RoutingTable
+export interface NatsOptions extends ConnectionSettings, BrokerBusOptions, Omit<StreamOptions, "subjects"> {
   /** The first part of every subject. */
   readonly prefix: string
-  /** The header with the aggregate id of the message. */
-  readonly aggregateHeader: string
-  readonly intake: IntakeOptions
-  /** How long a publish waits for the connection and for the broker's answer. */
-  readonly publishTimeoutMs: number
-  /**
-   * Present if the bus waits for a broker that is unreachable at the start. Called if the broker then answers but
-   * cannot be used.
-   */
-  readonly onRefused?: (message: string) => void
 }
-
-const sampleWithinMs = 2_000
-/** How long an opening that is allowed to wait looks for the broker before it continues without it. */
-const lookForMs = 2_000
 
 /** The parts that exist once the broker has answered. */
 interface Begun {
@@ -55,20 +30,20 @@ interface Begun {
 
 export const NatsBus = {
   layer: (options: NatsOptions): Layer.Layer<Bus | UndeliverableMessages, BusError> =>
-    Layer.effectContext(
-      Effect.gen(function* () {
-        const subjects = new Subjects(options.prefix, options.routing)
-        const { onRefused, connectTimeoutMs } = options
-        const shortly = { ...options, connectTimeoutMs: Math.min(connectTimeoutMs, lookForMs) }
-        const start = yield* BrokerStart.make({
-          begin: (isFirst) => begin(isFirst && onRefused !== undefined ? shortly : options, subjects),
-          onRefused,
-        })
-        return Context.make(Bus, busOf(options, subjects, start)).pipe(
-          Context.add(UndeliverableMessages, undeliverableOf(start)),
-        )
-      }),
-    ),
+    brokerBusLayer(options, () => {
+      const subjects = new Subjects(options.prefix, options.routing)
+      const floors = new Map<string, AckFloor>()
+      return {
+        abilities: natsAbilities,
+        begin: (chosen) => begin(chosen, subjects),
+        outgoingOf: (_, envelope) => outgoingOf(envelope, options, subjects),
+        publish: ({ publisher }, outgoing) => publisher.publish(outgoing),
+        subscribe: (begun, subscription) => subscribeGroup(begun, subscription, options, subjects, floors),
+        isConnected: ({ connection }) => connection.isConnected,
+        lagOf: ({ connection }, group) => lagOf(connection, options.stream, group, floors.get(group)),
+        undeliverableOf: ({ undeliverable }) => undeliverable,
+      }
+    }),
 } as const
 
 const begin = Effect.fnUntraced(function* (
@@ -83,50 +58,6 @@ const begin = Effect.fnUntraced(function* (
   const place = { stream, subjects, streamMostBytes: config.max_msg_size }
   return { connection, publisher, undeliverable: new NatsUndeliverable(connection, publisher, place) }
 })
-
-const busOf = (options: NatsOptions, subjects: Subjects, start: BrokerStart<Begun>): Bus["Service"] => {
-  const floors = new Map<string, AckFloor>()
-  const lags = new Map<string, number>()
-  const waiting = new Map<string, string>()
-  const subscribeTo = (begun: Begun, subscription: Subscription) =>
-    subscribeGroup(begun, subscription, options, subjects, floors)
-  return {
-    abilities: natsAbilities,
-    publish: (envelopes) =>
-      Effect.suspend(() => {
-        const { begun } = start
-        if (begun !== undefined) return publishEnvelopes(begun.publisher, envelopes, options, subjects)
-        return whenBegun(start, options.publishTimeoutMs).pipe(
-          Effect.flatMap(({ publisher }) => publishEnvelopes(publisher, envelopes, options, subjects)),
-        )
-      }),
-    subscribe: (subscription) =>
-      Effect.suspend(() => {
-        const unfit = whyNotGroup(subscription.group)
-        if (unfit !== undefined) return Effect.fail(new BusError({ message: unfit }))
-        return start.begun === undefined
-          ? subscribeLater({ start, subscription, subscribeTo, waiting, onRefused: options.onRefused })
-          : subscribeTo(start.begun, subscription)
-      }),
-    sample: (group) => sampled(start.begun?.connection, options.stream, group, floors.get(group), lags),
-    whyWaiting: () => {
-      const [why] = waiting.values()
-      return start.whyWaiting() ?? why
-    },
-  }
-}
-
-const undeliverableOf = (start: BrokerStart<Begun>): UndeliverableMessages["Service"] => {
-  const ask = <A>(question: (messages: NatsUndeliverable) => Effect.Effect<A, BusError>) =>
-    Effect.flatMap(start.orWhyNot, ({ undeliverable }) => question(undeliverable))
-  return {
-    list: (tenant, page) => ask((messages) => messages.list(tenant, page)),
-    find: (tenant, id) => ask((messages) => messages.find(tenant, id)),
-    replay: (tenant, id) => ask((messages) => messages.replay(tenant, id)),
-    discard: (tenant, id) => ask((messages) => messages.discard(tenant, id)),
-    oldestAt: ask((messages) => messages.oldestAt),
-  }
-}
 
 const subscribeGroup = (
   { connection, undeliverable }: Begun,
@@ -149,21 +80,6 @@ const subscribeGroup = (
       ensureConsumer(connection, stream, consumer, found, floor),
     ),
   }).pipe(Effect.andThen(Effect.forkScoped(keepNoting(connection, stream, group, floor))), Effect.asVoid)
-}
-
-const publishEnvelopes = (
-  publisher: NatsPublisher,
-  envelopes: ReadonlyArray<OutgoingEnvelope>,
-  options: NatsOptions,
-  subjects: Subjects,
-): Effect.Effect<ReadonlyArray<Published>, PublishError> => {
-  const outgoing: Array<Outgoing> = []
-  for (const envelope of envelopes) {
-    const message = outgoingOf(envelope, options, subjects)
-    if (message instanceof PublishError) return Effect.fail(message)
-    outgoing.push(message)
-  }
-  return publisher.publish(outgoing)
 }
 
 const outgoingOf = (
@@ -215,24 +131,18 @@ const keepNoting = (
     Effect.forever,
   )
 
-/** While the broker is unreachable, the sample contains the last known values. */
-const sampled = (
-  connection: Connection | undefined,
+/** Messages not delivered yet, plus messages delivered and not answered. */
+const lagOf = (
+  connection: Connection,
   stream: string,
   group: string,
   floor: AckFloor | undefined,
-  lags: Map<string, number>,
-): Effect.Effect<BusSample, BusError> => {
-  if (connection === undefined) return Effect.succeed({ isConnected: false, lag: 0 })
-  const ask = Effect.map(consumerInfo(connection, stream, group), (info) => {
-    if (info !== undefined) floor?.note(info)
-    // Messages not delivered yet, plus messages delivered and not answered.
-    lags.set(group, info === undefined ? 0 : info.num_pending + info.num_ack_pending)
+): Effect.Effect<number, BusError> =>
+  Effect.map(consumerInfo(connection, stream, group), (info) => {
+    if (info === undefined) return 0
+    floor?.note(info)
+    return info.num_pending + info.num_ack_pending
   })
-  return Effect.suspend(() =>
-    connection.isConnected ? Effect.timeoutOption(ask, sampleWithinMs) : Effect.void,
-  ).pipe(Effect.map(() => ({ isConnected: connection.isConnected, lag: lags.get(group) ?? 0 })))
-}
 
 /** `undefined` if there is no consumer. */
 const consumerInfo = (

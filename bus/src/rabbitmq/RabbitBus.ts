@@ -2,23 +2,14 @@
 //
 // Publishing and reading use a connection each. A broker that runs out of memory or disk stops reading from connections
 // that publish, and acknowledgements must not wait for that.
-import { Context, Effect, Layer, type Scope } from "effect"
+import { Effect, type Layer, type Scope } from "effect"
 import type { ConsumeMessage } from "../../../drivers/rabbitmq/rabbitmq.ts"
-import { BrokerStart } from "../BrokerStart.ts"
-import {
-  Bus,
-  BusError,
-  type BusSample,
-  PublishError,
-  type Published,
-  type Subscription,
-  whyNotGroup,
-} from "../Bus.ts"
+import { type Bus, type BusError, PublishError, type Published, type Subscription } from "../Bus.ts"
+import { type BrokerBusOptions, brokerBusLayer } from "../brokerBus.ts"
 import { encodeEnvelope, type OutgoingEnvelope } from "../Envelope.ts"
 import type { IntakeOptions } from "../IntakeOptions.ts"
-import { subscribeLater, whenBegun } from "../LaterStart.ts"
-import { type RoutedGroup, type RoutingTable, unrouted } from "../RoutingTable.ts"
-import { UndeliverableMessages } from "../UndeliverableMessages.ts"
+import { type RoutedGroup, unrouted } from "../RoutingTable.ts"
+import type { UndeliverableMessages } from "../UndeliverableMessages.ts"
 import type { GroupQueues } from "./GroupQueues.ts"
 import { numberedQueues } from "./numberedQueues.ts"
 import { RabbitConnection, type RabbitSettings } from "./RabbitConnection.ts"
@@ -30,26 +21,11 @@ import { plainHeaders, plainProperties, RabbitUndeliverable } from "./RabbitUnde
 import { TenantQueues } from "./TenantQueues.ts"
 import { ensureGroup, ensureShared, type GroupLayout, type QueueLayout, retryName } from "./Topology.ts"
 
-export interface RabbitOptions extends RabbitSettings {
-  readonly routing: RoutingTable
+export interface RabbitOptions extends RabbitSettings, BrokerBusOptions {
   /** The first part of every name on the broker. */
   readonly prefix: string
   readonly queues: QueueLayout
-  /** The header with the aggregate id of the message. */
-  readonly aggregateHeader: string
-  readonly intake: IntakeOptions
-  /** How long a publish waits for the connection and for the broker's answer. */
-  readonly publishTimeoutMs: number
-  /**
-   * Present if the bus waits for a broker that is unreachable at the start. Called if the broker then answers but
-   * cannot be used.
-   */
-  readonly onRefused?: (message: string) => void
 }
-
-const sampleWithinMs = 2_000
-/** How long an opening that is allowed to wait looks for the broker before it continues without it. */
-const lookForMs = 2_000
 
 /** The parts that exist once the broker has answered. */
 interface Begun {
@@ -66,20 +42,25 @@ interface OwnGroup {
 
 export const RabbitBus = {
   layer: (options: RabbitOptions): Layer.Layer<Bus | UndeliverableMessages, BusError> =>
-    Layer.effectContext(
-      Effect.gen(function* () {
-        const names = new RabbitNames(options.prefix)
-        const { onRefused, connectTimeoutMs } = options
-        const shortly = { ...options, connectTimeoutMs: Math.min(connectTimeoutMs, lookForMs) }
-        const start = yield* BrokerStart.make({
-          begin: (isFirst) => begin(isFirst && onRefused !== undefined ? shortly : options, names),
-          onRefused,
-        })
-        return Context.make(Bus, busOf(options, names, start)).pipe(
-          Context.add(UndeliverableMessages, undeliverableOf(start)),
-        )
-      }),
-    ),
+    brokerBusLayer(options, () => {
+      const names = new RabbitNames(options.prefix)
+      /** The members of a group in this process. Usually one. */
+      const groups = new Map<string, Set<OwnGroup>>()
+      return {
+        abilities: rabbitAbilities,
+        begin: (chosen) => begin(chosen, names),
+        outgoingOf: (_, envelope) => outgoingOf(envelope, options, names),
+        publish: ({ publisher }, outgoing) =>
+          Effect.as(
+            publisher.publish(outgoing),
+            outgoing.map(() => stored),
+          ),
+        subscribe: (begun, subscription) => subscribeGroup(begun, subscription, options, names, groups),
+        isConnected: ({ reading }) => reading.isConnected,
+        lagOf: ({ reading }, group) => lagOf(reading, names, options, group, groups.get(group)),
+        undeliverableOf: ({ undeliverable }) => undeliverable,
+      }
+    }),
 } as const
 
 const begin = Effect.fnUntraced(function* (
@@ -98,51 +79,6 @@ const begin = Effect.fnUntraced(function* (
   yield* Effect.addFinalizer(() => undeliverable.close)
   return { reading, publisher, undeliverable }
 })
-
-const busOf = (options: RabbitOptions, names: RabbitNames, start: BrokerStart<Begun>): Bus["Service"] => {
-  /** The members of a group in this process. Usually one. */
-  const groups = new Map<string, Set<OwnGroup>>()
-  const lags = new Map<string, number>()
-  const waiting = new Map<string, string>()
-  const subscribeTo = (begun: Begun, subscription: Subscription) =>
-    subscribeGroup(begun, subscription, options, names, groups)
-  return {
-    abilities: rabbitAbilities,
-    publish: (envelopes) =>
-      Effect.suspend(() => {
-        const { begun } = start
-        if (begun !== undefined) return publishEnvelopes(begun.publisher, envelopes, options, names)
-        return Effect.flatMap(whenBegun(start, options.publishTimeoutMs), ({ publisher }) =>
-          publishEnvelopes(publisher, envelopes, options, names),
-        )
-      }),
-    subscribe: (subscription) =>
-      Effect.suspend(() => {
-        const unfit = whyNotGroup(subscription.group)
-        if (unfit !== undefined) return Effect.fail(new BusError({ message: unfit }))
-        return start.begun === undefined
-          ? subscribeLater({ start, subscription, subscribeTo, waiting, onRefused: options.onRefused })
-          : subscribeTo(start.begun, subscription)
-      }),
-    sample: (group) => sampled(start.begun?.reading, names, options, group, groups.get(group), lags),
-    whyWaiting: () => {
-      const [why] = waiting.values()
-      return start.whyWaiting() ?? why
-    },
-  }
-}
-
-const undeliverableOf = (start: BrokerStart<Begun>): UndeliverableMessages["Service"] => {
-  const ask = <A>(question: (messages: RabbitUndeliverable) => Effect.Effect<A, BusError>) =>
-    Effect.flatMap(start.orWhyNot, ({ undeliverable }) => question(undeliverable))
-  return {
-    list: (tenant, page) => ask((messages) => messages.list(tenant, page)),
-    find: (tenant, id) => ask((messages) => messages.find(tenant, id)),
-    replay: (tenant, id) => ask((messages) => messages.replay(tenant, id)),
-    discard: (tenant, id) => ask((messages) => messages.discard(tenant, id)),
-    oldestAt: ask((messages) => messages.oldestAt),
-  }
-}
 
 const subscribeGroup = Effect.fnUntraced(function* (
   { reading, publisher, undeliverable }: Begun,
@@ -209,24 +145,6 @@ const retryOf = (
   }
 }
 
-const publishEnvelopes = (
-  publisher: RabbitPublisher,
-  envelopes: ReadonlyArray<OutgoingEnvelope>,
-  options: RabbitOptions,
-  names: RabbitNames,
-): Effect.Effect<ReadonlyArray<Published>, PublishError> => {
-  const outgoing: Array<RabbitOutgoing> = []
-  for (const envelope of envelopes) {
-    const message = outgoingOf(envelope, options, names)
-    if (message instanceof PublishError) return Effect.fail(message)
-    outgoing.push(message)
-  }
-  return Effect.as(
-    publisher.publish(outgoing),
-    envelopes.map(() => stored),
-  )
-}
-
 /** The broker does not notice repeats. */
 const stored: Published = { isDuplicate: false }
 
@@ -263,28 +181,25 @@ const outgoingOf = (
 }
 
 /**
- * Messages that wait in the queues of the group, for a retry too, and those that this process has not answered yet. While
- * the broker is unreachable, the sample contains the last known value.
+ * Messages that wait in the queues of the group, also those that wait for a retry, and messages that this process has not
+ * answered yet.
  */
-const sampled = (
-  connection: RabbitConnection | undefined,
+const lagOf = (
+  connection: RabbitConnection,
   names: RabbitNames,
   { intake }: RabbitOptions,
   group: string,
-  members: ReadonlySet<OwnGroup> | undefined,
-  lags: Map<string, number>,
-): Effect.Effect<BusSample, BusError> => {
-  if (connection === undefined) return Effect.succeed({ isConnected: false, lag: 0 })
+  members: ReadonlySet<OwnGroup> = new Set(),
+): Effect.Effect<number | undefined> => {
   const queues = new Set<string>()
-  for (const { queues: some } of members ?? []) for (const queue of some.known()) queues.add(queue)
+  for (const { queues: some } of members) for (const queue of some.known()) queues.add(queue)
   if (queues.size > 0) for (const delayMs of delaysOf(intake)) queues.add(retryName(names, group, delayMs))
-  const ask = connection.attempt(async (channel) => {
-    let lag = 0
-    for (const queue of queues) lag += (await channel.checkQueue(queue)).messageCount
-    for (const { queues: some, unanswered } of members ?? []) lag += unanswered() - some.ownMessages()
-    lags.set(group, Math.max(0, lag))
-  })
-  return Effect.suspend(() =>
-    connection.isConnected ? Effect.ignore(Effect.timeoutOption(ask, sampleWithinMs)) : Effect.void,
-  ).pipe(Effect.map(() => ({ isConnected: connection.isConnected, lag: lags.get(group) ?? 0 })))
+  return connection
+    .attempt(async (channel) => {
+      let lag = 0
+      for (const queue of queues) lag += (await channel.checkQueue(queue)).messageCount
+      for (const { queues: some, unanswered } of members) lag += unanswered() - some.ownMessages()
+      return Math.max(0, lag)
+    })
+    .pipe(Effect.orElseSucceed(() => undefined))
 }
