@@ -5,7 +5,7 @@ import { Effect, Exit, Latch, Scope } from "effect"
 import { BusError } from "./Bus.ts"
 
 const firstPauseMs = 500
-const longestPauseMs = 5_000
+const longestPauseMs = 2_000
 
 export interface BrokerStartOptions<Begun> {
   /** One try to start. `isFirst`: the starting program waits for this try. */
