@@ -24,6 +24,7 @@ const clusterFile = "server/testkit/ClusterHarness.ts"
 export const serverStarters: ReadonlyArray<string> = [
   browserStarter,
   "server/testkit/Certificates.ts",
+  "server/testkit/classArchive.ts",
   "server/testkit/DebianPackages.ts",
   "server/testkit/DebianSuite.ts",
   "server/testkit/FerretBinaries.ts",

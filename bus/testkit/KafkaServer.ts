@@ -3,12 +3,17 @@
 // them, not to the one that they were given.
 import { execFileSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { delimiter, join } from "node:path"
 import type { Certificates } from "@punctual/server/testkit/Certificates"
+import { classArchiveArgs } from "@punctual/server/testkit/classArchive"
 import { describeNeeding } from "@punctual/server/testkit/describeUnless"
 import { type MavenPackages, mavenPackages } from "@punctual/server/testkit/MavenPackages"
-import { type ServerPlace, ServerProcess } from "@punctual/server/testkit/ServerProcess"
+import {
+  type ServerPlace,
+  ServerProcess,
+  type ServerProcessOptions,
+} from "@punctual/server/testkit/ServerProcess"
 import { TcpProxy } from "@punctual/server/testkit/TcpProxy"
 
 export interface KafkaServerOptions {
@@ -68,15 +73,19 @@ export class KafkaServer implements AsyncDisposable {
   static async start(options: KafkaServerOptions = {}): Promise<KafkaServer> {
     const found = jars()
     if ("missing" in found) throw new Error(found.missing)
-    const classPath = join(found.folder, "*")
-    const process = await ServerProcess.start({
+    const classPath = classPathOf(found.folder)
+    const server = (
+      config: KafkaServerOptions,
+      runtimeArgs: ReadonlyArray<string>,
+    ): ServerProcessOptions => ({
       title,
       portCount: 4,
-      prepare: (place) => prepare(place, classPath, options),
+      prepare: (place) => prepare(place, classPath, config),
       program: ({ folder }) => ({
         command: "java",
         args: [
           ...quickStart,
+          ...runtimeArgs,
           ...heap(256),
           ...logging(folder),
           "-cp",
@@ -87,6 +96,11 @@ export class KafkaServer implements AsyncDisposable {
       }),
       isReady: (_, logs) => logs.some((line) => line.includes("Kafka Server started")),
     })
+    const runtimeArgs = await classArchiveArgs({
+      folder: found.folder,
+      server: (making) => server({}, making),
+    })
+    const process = await ServerProcess.start(server(options, runtimeArgs))
     return new KafkaServer(process, options.tls === undefined ? "kafka" : "kafka+ssl")
   }
 
@@ -122,12 +136,15 @@ export class KafkaServer implements AsyncDisposable {
   }
 }
 
-const quickStart = [
-  "-XX:+UseSerialGC",
-  "-XX:TieredStopAtLevel=1",
-  "-Xshare:auto",
-  "-XX:MaxMetaspaceSize=128m",
-]
+/** An archive of classes is only for the same jars in the same order. */
+const classPathOf = (folder: string): string =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith(".jar"))
+    .toSorted()
+    .map((name) => join(folder, name))
+    .join(delimiter)
+
+const quickStart = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:MaxMetaspaceSize=128m"]
 
 const heap = (mebibytes: number): ReadonlyArray<string> => [`-Xms${mebibytes}m`, `-Xmx${mebibytes}m`]
 
@@ -191,6 +208,8 @@ const settingsText = (
     "group.initial.rebalance.delay.ms=0",
     "group.min.session.timeout.ms=1000",
     "log.cleaner.dedupe.buffer.size=10485760",
+    // Nobody else can be elected.
+    "controller.quorum.election.timeout.ms=200",
     "broker.session.timeout.ms=2000",
     "broker.heartbeat.interval.ms=500",
     "num.network.threads=2",
