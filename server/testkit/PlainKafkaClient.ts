@@ -12,7 +12,6 @@ export interface KafkaPlaces {
 export class PlainKafkaClient extends PlainPeer {
   readonly #address: string
   readonly #places: KafkaPlaces
-  readonly #group = `listener-${randomUUID()}`
   #producer: ReturnType<typeof newProducer> | undefined
   #consumer: ReturnType<typeof newConsumer> | undefined
   #isClosing = false
@@ -25,18 +24,23 @@ export class PlainKafkaClient extends PlainPeer {
 
   /** Receives every event from the first one on, also after the broker was away. The topic must exist. */
   async listen(): Promise<void> {
-    const consumer = newConsumer(this.#address, this.#group)
+    // A group of its own each time: the broker keeps a member that it lost in its group for a while, and others wait.
+    const consumer = newConsumer(this.#address, `listener-${randomUUID()}`)
     this.#consumer = consumer
-    const stream = await consumer.consume({
-      autocommit: 100,
-      topics: [this.#places.events],
-      mode: "committed",
-      fallbackMode: "earliest",
-      sessionTimeout: 10_000,
-      heartbeatInterval: 500,
-    })
-    stream.on("data", (message) => this.#heard(message))
-    stream.on("error", () => void this.#listenAgain(consumer))
+    try {
+      const stream = await consumer.consume({
+        autocommit: 100,
+        topics: [this.#places.events],
+        mode: "earliest",
+        sessionTimeout: 10_000,
+        heartbeatInterval: 500,
+      })
+      stream.on("data", (message) => this.#heard(message))
+      stream.on("error", () => void this.#listenAgain(consumer))
+    } catch (error) {
+      await ended(consumer)
+      throw error
+    }
   }
 
   async #listenAgain(failed: ReturnType<typeof newConsumer>): Promise<void> {
@@ -56,7 +60,7 @@ export class PlainKafkaClient extends PlainPeer {
     const texts = Object.fromEntries([...headers].map(([name, text]) => [String(name), String(text)]))
     const messageId = texts["messageId"] ?? ""
     const storedAtMs = Number(timestamp)
-    // The listener itself reads again after a failure.
+    // The listener reads everything again after a failure.
     if (this.reached.some((one) => one.storedAtMs === storedAtMs && one.messageId === messageId)) return
     this.note({ subject: `${topic} ${key}`, messageId, storedAtMs, headers: texts, text: value })
   }

@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test"
+import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { randomUUID } from "node:crypto"
 import { describeNats } from "@punctual/bus/testkit/NatsBinary"
 import { NatsServer } from "@punctual/bus/testkit/NatsServer"
@@ -25,122 +25,197 @@ const untilDelivered = (run: BusRun, tenant: string, serviceCallId: string) =>
   )
 
 describeNats("a service on a broker", () => {
-  test("1,000 commands due within five seconds get one event each, none early", async () => {
-    await using run = await BusRun.start()
-    const tenants = ["orders", "billing", "trial-2", "X_y"]
-    const startsAtMs = Date.now() + 1_000
-    const commands = Array.from({ length: 1_000 }, (_, index) => ({
-      tenant: tenants[index % tenants.length] ?? "",
-      // Dots, stars and other special characters of subjects are plain characters in an id.
-      serviceCallId: `call.${index} *>é`,
-      dueAtMs: startsAtMs + ((index * 7_919) % 5_000),
-      correlationId: `flow-${index}`,
-    }))
-    await Promise.all(commands.map((command) => run.peer.schedule(command)))
-    await eventually("every event", () => (run.peer.reached.length >= commands.length ? true : undefined))
-    await Promise.all(
-      commands.slice(0, 50).map(({ tenant, serviceCallId }) => untilDelivered(run, tenant, serviceCallId)),
-    )
-    const heard = new Map<string, ReadonlyArray<Heard>>()
-    for (const event of run.peer.reached) {
-      const id = `${event.envelope.tenantId} ${event.envelope.aggregateId}`
-      heard.set(id, [...(heard.get(id) ?? []), event])
+  describe("that is not disturbed", () => {
+    /** These tests leave the service and the broker as they are, so one run is enough for all. */
+    let run: BusRun | undefined
+    beforeAll(async () => {
+      run = await BusRun.start()
+    })
+    afterAll(() => run?.[Symbol.asyncDispose]())
+    const started = (): BusRun => {
+      if (run === undefined) throw new Error("the run has not started")
+      return run
     }
-    expect(heard.size).toBe(commands.length)
-    for (const { tenant, serviceCallId, dueAtMs, correlationId } of commands) {
-      const events = heard.get(`${tenant} ${serviceCallId}`) ?? []
-      expect(events).toHaveLength(1)
-      for (const { subject, messageId, storedAtMs, envelope, headers } of events) {
-        expect(subject).toBe(`svc.${tenant}.serviceCall`)
-        expect(messageId).toBe(envelope.id)
-        expect(storedAtMs).toBeGreaterThanOrEqual(dueAtMs)
-        expect(Date.parse(envelope.payload.reachedAt)).toBeGreaterThanOrEqual(dueAtMs)
-        expect(envelope).toMatchObject({
-          correlationId,
-          payload: { tenantId: tenant, serviceCallId },
-        })
-        expect(envelope.causationId).toBeUndefined()
-        expect(headers).toMatchObject({ tenantId: tenant, serviceCallId, correlationId })
+
+    test("1,000 commands due within three seconds get one event each, none early", async () => {
+      const run = started()
+      const tenants = ["crowd", "billing", "trial-2", "X_y"]
+      const startsAtMs = Date.now() + 1_000
+      const commands = Array.from({ length: 1_000 }, (_, index) => ({
+        tenant: tenants[index % tenants.length] ?? "",
+        // Dots, stars and other special characters of subjects are plain characters in an id.
+        serviceCallId: `call.${index} *>é`,
+        dueAtMs: startsAtMs + ((index * 7_919) % 3_000),
+        correlationId: `flow-${index}`,
+      }))
+      await Promise.all(commands.map((command) => run.peer.schedule(command)))
+      const events = () => run.peer.reached.filter(({ envelope }) => tenants.includes(envelope.tenantId))
+      await eventually("every event", () => (events().length >= commands.length ? true : undefined))
+      await Promise.all(
+        commands.slice(0, 50).map(({ tenant, serviceCallId }) => untilDelivered(run, tenant, serviceCallId)),
+      )
+      const heard = new Map<string, ReadonlyArray<Heard>>()
+      for (const event of events()) {
+        const id = `${event.envelope.tenantId} ${event.envelope.aggregateId}`
+        heard.set(id, [...(heard.get(id) ?? []), event])
       }
-    }
-    const received = tenants.map((tenant) =>
-      run.service.metric(`timer_bus_received_total{tenant="${tenant}"}`),
-    )
-    expect(await Promise.all(received)).toEqual(tenants.map(() => 250))
-    await eventually("all are processed", async () =>
-      (await run.service.metric(`timer_bus_processed_total{tenant="orders"}`)) === 250 ? true : undefined,
-    )
-    await eventually("the lag is gone", async () =>
-      (await run.service.metric("timer_bus_lag_messages")) === 0 ? true : undefined,
-    )
-    expect(await run.service.metric("timer_bus_connected")).toBe(1)
-    expect(await run.service.metric("timer_bus_unknown_types_total")).toBe(0)
-  })
-
-  test("a repeated command moves the due time, an older one does not, and after the due time it changes nothing", async () => {
-    await using run = await BusRun.start()
-    const command = { tenant: "orders", serviceCallId: "call-1", correlationId: "flow" }
-    const startedAtMs = Date.now()
-    await run.peer.schedule({ ...command, dueAtMs: startedAtMs + 3_600_000, timestampMs: startedAtMs })
-    const movedToMs = startedAtMs + 2_000
-    await run.peer.schedule({ ...command, dueAtMs: movedToMs, timestampMs: startedAtMs + 2 })
-    await run.peer.schedule({
-      ...command,
-      dueAtMs: startedAtMs + 7_200_000,
-      timestampMs: startedAtMs + 1,
+      expect(heard.size).toBe(commands.length)
+      for (const { tenant, serviceCallId, dueAtMs, correlationId } of commands) {
+        const ofCommand = heard.get(`${tenant} ${serviceCallId}`) ?? []
+        expect(ofCommand).toHaveLength(1)
+        for (const { subject, messageId, storedAtMs, envelope, headers } of ofCommand) {
+          expect(subject).toBe(`svc.${tenant}.serviceCall`)
+          expect(messageId).toBe(envelope.id)
+          expect(storedAtMs).toBeGreaterThanOrEqual(dueAtMs)
+          expect(Date.parse(envelope.payload.reachedAt)).toBeGreaterThanOrEqual(dueAtMs)
+          expect(envelope).toMatchObject({
+            correlationId,
+            payload: { tenantId: tenant, serviceCallId },
+          })
+          expect(envelope.causationId).toBeUndefined()
+          expect(headers).toMatchObject({ tenantId: tenant, serviceCallId, correlationId })
+        }
+      }
+      const received = tenants.map((tenant) =>
+        run.service.metric(`timer_bus_received_total{tenant="${tenant}"}`),
+      )
+      expect(await Promise.all(received)).toEqual(tenants.map(() => 250))
+      await eventually("all are processed", async () =>
+        (await run.service.metric(`timer_bus_processed_total{tenant="crowd"}`)) === 250 ? true : undefined,
+      )
+      await eventually("the lag is gone", async () =>
+        (await run.service.metric("timer_bus_lag_messages")) === 0 ? true : undefined,
+      )
+      expect(await run.service.metric("timer_bus_connected")).toBe(1)
+      expect(await run.service.metric("timer_bus_unknown_types_total")).toBe(0)
     })
-    await untilDelivered(run, "orders", "call-1")
-    const [event, ...others] = run.peer.reachedFor("call-1")
-    expect(others).toEqual([])
-    expect(event?.storedAtMs).toBeGreaterThanOrEqual(movedToMs)
 
-    await run.peer.schedule({ ...command, dueAtMs: Date.now() + 3_600_000 })
-    await run.peer.untilHandled()
-    expect(await timerOf(run, "orders", "call-1")).toMatchObject({
-      state: "delivered",
-      executeAt: new Date(movedToMs).toISOString(),
+    test("a repeated command moves the due time, an older one does not, and after the due time it changes nothing", async () => {
+      const run = started()
+      const command = { tenant: "orders", serviceCallId: "call-1", correlationId: "flow" }
+      const startedAtMs = Date.now()
+      await run.peer.schedule({ ...command, dueAtMs: startedAtMs + 3_600_000, timestampMs: startedAtMs })
+      const movedToMs = startedAtMs + 2_000
+      await run.peer.schedule({ ...command, dueAtMs: movedToMs, timestampMs: startedAtMs + 2 })
+      await run.peer.schedule({
+        ...command,
+        dueAtMs: startedAtMs + 7_200_000,
+        timestampMs: startedAtMs + 1,
+      })
+      await untilDelivered(run, "orders", "call-1")
+      const [event, ...others] = run.peer.reachedFor("call-1")
+      expect(others).toEqual([])
+      expect(event?.storedAtMs).toBeGreaterThanOrEqual(movedToMs)
+
+      await run.peer.schedule({ ...command, dueAtMs: Date.now() + 3_600_000 })
+      await run.peer.untilHandled()
+      expect(await timerOf(run, "orders", "call-1")).toMatchObject({
+        state: "delivered",
+        executeAt: new Date(movedToMs).toISOString(),
+      })
+      expect(run.peer.reachedFor("call-1")).toHaveLength(1)
     })
-    expect(run.peer.reachedFor("call-1")).toHaveLength(1)
-  })
 
-  test("the bus delivers timers of HTTP with their payload, and HTTP shows and cancels timers of the bus", async () => {
-    await using run = await BusRun.start()
-    const payload = '{ "amount": 12345678901234567890.10, "a":[ ] }'
-    const made = await run.call(
-      "/timers/create",
-      `{"namespace":"orders","timerId":"by-http","delay":"10ms","target":{"type":"event"},"correlationId":"c-1","payload":${payload}}`,
-    )
-    expect(made.status).toBe(200)
-    await untilDelivered(run, "orders", "by-http")
-    const [event] = run.peer.reachedFor("by-http")
-    expect(event?.text).toContain(`"payload":${payload}`)
-    expect(event?.envelope.correlationId).toBe("c-1")
+    test("the bus delivers timers of HTTP with their payload, and HTTP shows and cancels timers of the bus", async () => {
+      const run = started()
+      const payload = '{ "amount": 12345678901234567890.10, "a":[ ] }'
+      const made = await run.call(
+        "/timers/create",
+        `{"namespace":"orders","timerId":"by-http","delay":"10ms","target":{"type":"event"},"correlationId":"c-1","payload":${payload}}`,
+      )
+      expect(made.status).toBe(200)
+      await untilDelivered(run, "orders", "by-http")
+      const [event] = run.peer.reachedFor("by-http")
+      expect(event?.text).toContain(`"payload":${payload}`)
+      expect(event?.envelope.correlationId).toBe("c-1")
 
-    await run.peer.schedule({ tenant: "orders", serviceCallId: "by-bus", dueAtMs: Date.now() + 3_600_000 })
-    await run.peer.untilHandled()
-    expect(await timerOf(run, "orders", "by-bus")).toMatchObject({
-      state: "pending",
-      target: { type: "event" },
+      await run.peer.schedule({ tenant: "orders", serviceCallId: "by-bus", dueAtMs: Date.now() + 3_600_000 })
+      await run.peer.untilHandled()
+      expect(await timerOf(run, "orders", "by-bus")).toMatchObject({
+        state: "pending",
+        target: { type: "event" },
+      })
+      const cancelled = await run.call("/timers/delete", key("orders", "by-bus"))
+      expect(cancelled.body).toEqual({ result: "cancelled" })
     })
-    const cancelled = await run.call("/timers/delete", key("orders", "by-bus"))
-    expect(cancelled.body).toEqual({ result: "cancelled" })
-  })
 
-  test("a command moves a timer that HTTP made, and keeps its target and payload", async () => {
-    const recorder = new HistoryRecorder(() => Date.now())
-    await using receiver = await Receiver.listening({ recorder })
-    await using run = await BusRun.start()
-    await run.call("/timers/create", {
-      namespace: "orders",
-      timerId: "hooked",
-      delay: "1h",
-      callbackUrl: `${receiver.url}/hook`,
-      payload: { n: 1 },
+    test("a command moves a timer that HTTP made, and keeps its target and payload", async () => {
+      const recorder = new HistoryRecorder(() => Date.now())
+      await using receiver = await Receiver.listening({ recorder })
+      const run = started()
+      await run.call("/timers/create", {
+        namespace: "orders",
+        timerId: "hooked",
+        delay: "1h",
+        callbackUrl: `${receiver.url}/hook`,
+        payload: { n: 1 },
+      })
+      await run.peer.schedule({ tenant: "orders", serviceCallId: "hooked", dueAtMs: Date.now() })
+      await untilDelivered(run, "orders", "hooked")
+      expect(run.peer.reachedFor("hooked")).toEqual([])
+      expect(recorder.events.filter(({ kind }) => kind === "attempted")).toHaveLength(1)
     })
-    await run.peer.schedule({ tenant: "orders", serviceCallId: "hooked", dueAtMs: Date.now() })
-    await untilDelivered(run, "orders", "hooked")
-    expect(run.peer.reachedFor("hooked")).toEqual([])
-    expect(recorder.events.filter(({ kind }) => kind === "attempted")).toHaveLength(1)
+
+    test("a command that no retry can fix is listed, shown and replayed by the running service", async () => {
+      const run = started()
+      const tooFarMs = Date.now() + 20 * 366 * 86_400_000
+      await run.peer.schedule({ tenant: "clerk", serviceCallId: "too far", dueAtMs: tooFarMs })
+      await run.peer.send("clerk", "no JSON at all")
+      await eventually("two undeliverable messages", async () =>
+        (await run.service.metric('timer_bus_undeliverable_total{tenant="clerk"}')) === 2 ? true : undefined,
+      )
+      await eventually("the oldest has an age", async () =>
+        (await run.service.metric("timer_bus_oldest_undeliverable_age_seconds")) > 0 ? true : undefined,
+      )
+
+      const messages = (...args: ReadonlyArray<string>) =>
+        ServiceProcess.command(["messages", ...args], { TIMER_URL: run.service.url })
+      const listed = await messages("list", "--namespace", "clerk", "--json")
+      expect(listed.code).toBe(0)
+      const { messages: kept } = JSON.parse(listed.stdout) as {
+        readonly messages: ReadonlyArray<{ readonly id: string; readonly reason: string }>
+      }
+      expect(kept.map(({ reason }) => reason)).toEqual(["refused", "malformed"])
+      const [refused, malformed] = kept
+      const shown = await messages("show", "--namespace", "clerk", refused?.id ?? "")
+      expect(shown.stdout).toContain("dueAt must be at most")
+      const elsewhere = await messages("show", "--namespace", "billing", refused?.id ?? "")
+      expect(elsewhere.code).toBe(1)
+      // The replayed message is refused again: a new undeliverable message replaces the old one.
+      expect((await messages("replay", "--namespace", "clerk", refused?.id ?? "")).code).toBe(0)
+      await eventually("it is refused again", async () =>
+        (await run.service.metric('timer_bus_undeliverable_total{tenant="clerk"}')) === 3 ? true : undefined,
+      )
+      expect((await messages("discard", "--namespace", "clerk", malformed?.id ?? "")).code).toBe(0)
+      const rest = JSON.parse((await messages("list", "--namespace", "clerk", "--json")).stdout)
+      expect(rest.messages).toHaveLength(1)
+      expect(rest.messages[0].id).not.toBe(refused?.id)
+    })
+
+    test("a command cancels another, in either order of arrival, and can carry a payload", async () => {
+      const run = started()
+      const at = Date.now()
+      const soon = (serviceCallId: string, timestampMs: number, more = {}) =>
+        run.peer.schedule({ tenant: "orders", serviceCallId, dueAtMs: at + 1_500, timestampMs, more })
+      const cancel = (serviceCallId: string, timestampMs: number) =>
+        run.peer.cancel({ tenant: "orders", serviceCallId, timestampMs })
+      await soon("after", at)
+      await cancel("after", at + 1)
+      await cancel("before", at + 1)
+      await soon("before", at)
+      await soon("newer", at + 2)
+      await cancel("newer", at + 1)
+      const tags = ["reminder"]
+      await soon("kept", at, { payload: { n: 1 }, retryPolicy: { maxAttempts: 3 }, tags, later: "field" })
+      await untilDelivered(run, "orders", "kept")
+      await untilDelivered(run, "orders", "newer")
+      expect(run.peer.reachedFor("kept")[0]?.envelope.payload.payload).toEqual({ n: 1 })
+      expect(await timerOf(run, "orders", "kept")).toMatchObject({ retryPolicy: { maxAttempts: 3 } })
+      for (const cancelled of ["after", "before"]) {
+        expect((await timerOf(run, "orders", cancelled))?.["state"]).toBe("cancelled")
+        expect(run.peer.reachedFor(cancelled)).toEqual([])
+      }
+    })
   })
 
   test("killed between publish and settle it publishes again under the same id, and the broker drops that", async () => {
@@ -197,42 +272,6 @@ describeNats("a service on a broker", () => {
     expect(await run.service.metric("timer_bus_connected")).toBe(1)
   })
 
-  test("a command that no retry can fix is listed, shown and replayed by the running service", async () => {
-    await using run = await BusRun.start()
-    const tooFarMs = Date.now() + 20 * 366 * 86_400_000
-    await run.peer.schedule({ tenant: "orders", serviceCallId: "too far", dueAtMs: tooFarMs })
-    await run.peer.send("orders", "no JSON at all")
-    await eventually("two undeliverable messages", async () =>
-      (await run.service.metric('timer_bus_undeliverable_total{tenant="orders"}')) === 2 ? true : undefined,
-    )
-    await eventually("the oldest has an age", async () =>
-      (await run.service.metric("timer_bus_oldest_undeliverable_age_seconds")) > 0 ? true : undefined,
-    )
-
-    const messages = (...args: ReadonlyArray<string>) =>
-      ServiceProcess.command(["messages", ...args], { TIMER_URL: run.service.url })
-    const listed = await messages("list", "--namespace", "orders", "--json")
-    expect(listed.code).toBe(0)
-    const { messages: kept } = JSON.parse(listed.stdout) as {
-      readonly messages: ReadonlyArray<{ readonly id: string; readonly reason: string }>
-    }
-    expect(kept.map(({ reason }) => reason)).toEqual(["refused", "malformed"])
-    const [refused, malformed] = kept
-    const shown = await messages("show", "--namespace", "orders", refused?.id ?? "")
-    expect(shown.stdout).toContain("dueAt must be at most")
-    const elsewhere = await messages("show", "--namespace", "billing", refused?.id ?? "")
-    expect(elsewhere.code).toBe(1)
-    // The replayed message is refused again: a new undeliverable message replaces the old one.
-    expect((await messages("replay", "--namespace", "orders", refused?.id ?? "")).code).toBe(0)
-    await eventually("it is refused again", async () =>
-      (await run.service.metric('timer_bus_undeliverable_total{tenant="orders"}')) === 3 ? true : undefined,
-    )
-    expect((await messages("discard", "--namespace", "orders", malformed?.id ?? "")).code).toBe(0)
-    const rest = JSON.parse((await messages("list", "--namespace", "orders", "--json")).stdout)
-    expect(rest.messages).toHaveLength(1)
-    expect(rest.messages[0].id).not.toBe(refused?.id)
-  })
-
   test("stopped in the middle of a stream of commands, it takes the rest after its restart", async () => {
     await using run = await BusRun.start()
     const dueAtMs = Date.now() + 3_600_000
@@ -252,31 +291,6 @@ describeNats("a service on a broker", () => {
     await run.peer.untilHandled()
     const { body } = await run.call("/timers/count", { namespace: "orders" })
     expect(body).toEqual({ count: asked, capped: false })
-  })
-
-  test("a command cancels another, in either order of arrival, and can carry a payload", async () => {
-    await using run = await BusRun.start()
-    const at = Date.now()
-    const soon = (serviceCallId: string, timestampMs: number, more = {}) =>
-      run.peer.schedule({ tenant: "orders", serviceCallId, dueAtMs: at + 1_500, timestampMs, more })
-    const cancel = (serviceCallId: string, timestampMs: number) =>
-      run.peer.cancel({ tenant: "orders", serviceCallId, timestampMs })
-    await soon("after", at)
-    await cancel("after", at + 1)
-    await cancel("before", at + 1)
-    await soon("before", at)
-    await soon("newer", at + 2)
-    await cancel("newer", at + 1)
-    const tags = ["reminder"]
-    await soon("kept", at, { payload: { n: 1 }, retryPolicy: { maxAttempts: 3 }, tags, later: "field" })
-    await untilDelivered(run, "orders", "kept")
-    await untilDelivered(run, "orders", "newer")
-    expect(run.peer.reachedFor("kept")[0]?.envelope.payload.payload).toEqual({ n: 1 })
-    expect(await timerOf(run, "orders", "kept")).toMatchObject({ retryPolicy: { maxAttempts: 3 } })
-    for (const cancelled of ["after", "before"]) {
-      expect((await timerOf(run, "orders", cancelled))?.["state"]).toBe("cancelled")
-      expect(run.peer.reachedFor(cancelled)).toEqual([])
-    }
   })
 
   test("commands and events have their own subjects, on the operator's stream and below the operator's prefix", async () => {

@@ -28,8 +28,7 @@ describeRabbit("a service on RabbitMQ", () => {
       settings: { TIMER_BROKER_URL: `amqp://guest:${password}@${broker.address}` },
       says: "refuses the user and password",
     }),
-    kill9: (run) =>
-      broker.kill9(run === undefined ? [] : [...groupQueues(run.name), run.peer.queue, `${run.name}.dlq`]),
+    kill9: (run) => broker.kill9([...groupQueues(run.name), run.peer.queue, `${run.name}.dlq`]),
     restart: () => broker.restart(),
   }))
 })
