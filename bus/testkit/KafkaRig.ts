@@ -1,15 +1,14 @@
 // A broker for the tests of one file. Each test gets topics of its own, so nothing has to be removed between tests.
 import { eventually } from "@punctual/server/testkit/eventually"
 import { Effect, Layer } from "effect"
-import type { Bus, BusError } from "../src/Bus.ts"
 import { defaultIntakeOptions, type IntakeOptions } from "../src/IntakeOptions.ts"
 import { KafkaBus, type KafkaOptions } from "../src/kafka/KafkaBus.ts"
 import { KafkaCluster } from "../src/kafka/KafkaCluster.ts"
-import type { UndeliverableMessages } from "../src/UndeliverableMessages.ts"
+import { type BrokerLayer, type BrokerRig, ProxiedBroker } from "./BrokerRig.ts"
 import { groups, sampleRouting, sampleTopic } from "./BusFixture.ts"
 import { KafkaServer, type KafkaServerOptions } from "./KafkaServer.ts"
 
-export class KafkaRig implements AsyncDisposable {
+export class KafkaRig implements BrokerRig {
   readonly server: KafkaServer
   #tests = 0
   #cluster: KafkaCluster | undefined
@@ -52,18 +51,31 @@ export class KafkaRig implements AsyncDisposable {
   }
 
   /** A bus on the topics of the current test. */
-  bus(overrides: Partial<KafkaOptions> = {}): Layer.Layer<Bus | UndeliverableMessages, BusError> {
+  bus(overrides: Partial<KafkaOptions> = {}): BrokerLayer {
     return KafkaBus.layer(this.options(overrides))
   }
 
   /** A bus on new, empty topics. */
-  freshBus(intake: IntakeOptions): Layer.Layer<Bus | UndeliverableMessages, BusError> {
+  freshBus(intake: IntakeOptions): BrokerLayer {
     return Layer.unwrap(
       Effect.sync(() => {
         this.renew()
         return this.bus({ intake })
       }),
     )
+  }
+
+  async proxied(): Promise<ProxiedBroker> {
+    const network = await this.server.proxy()
+    return new ProxiedBroker(network, (overrides) => this.bus({ ...overrides, servers: [network.address] }))
+  }
+
+  kill9(): Promise<void> {
+    return this.server.kill9()
+  }
+
+  restart(): Promise<void> {
+    return this.server.restart()
   }
 
   /** From now on, tests use new, empty topics. */

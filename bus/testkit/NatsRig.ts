@@ -2,6 +2,7 @@
 // its own, which isolates it like a broker of its own, so nothing has to be removed between tests. (On servers of
 // version 2.15, a stream that is created right after one with the same name was removed can contain the old messages.)
 
+import { TcpProxy } from "@punctual/server/testkit/TcpProxy"
 import { Effect, Layer } from "effect"
 import {
   connect,
@@ -9,16 +10,15 @@ import {
   jetstreamManager,
   type NatsConnection,
 } from "../../drivers/nats/nats.ts"
-import type { Bus, BusError } from "../src/Bus.ts"
 import { defaultIntakeOptions, type IntakeOptions } from "../src/IntakeOptions.ts"
 import { NatsBus, type NatsOptions } from "../src/nats/NatsBus.ts"
-import type { UndeliverableMessages } from "../src/UndeliverableMessages.ts"
+import { type BrokerLayer, type BrokerRig, ProxiedBroker } from "./BrokerRig.ts"
 import { sampleRouting } from "./BusFixture.ts"
 import { NatsServer, type NatsServerOptions } from "./NatsServer.ts"
 
-const accounts = 100
+const accounts = 200
 
-export class NatsRig implements AsyncDisposable {
+export class NatsRig implements BrokerRig {
   readonly server: NatsServer
   #account: Account | undefined
   #accountsUsed = 0
@@ -62,18 +62,31 @@ export class NatsRig implements AsyncDisposable {
   }
 
   /** A bus on the current account. */
-  bus(overrides: Partial<NatsOptions> = {}): Layer.Layer<Bus | UndeliverableMessages, BusError> {
+  bus(overrides: Partial<NatsOptions> = {}): BrokerLayer {
     return NatsBus.layer(this.options(overrides))
   }
 
   /** A bus on a new, empty account. */
-  freshBus(intake: IntakeOptions): Layer.Layer<Bus | UndeliverableMessages, BusError> {
+  freshBus(intake: IntakeOptions): BrokerLayer {
     return Layer.unwrap(
       Effect.map(
         Effect.promise(() => this.renew()),
         () => this.bus({ intake }),
       ),
     )
+  }
+
+  async proxied(): Promise<ProxiedBroker> {
+    const network = await TcpProxy.before(this.server)
+    return new ProxiedBroker(network, (overrides) => this.bus({ ...overrides, servers: [network.address] }))
+  }
+
+  kill9(): Promise<void> {
+    return this.server.kill9()
+  }
+
+  restart(): Promise<void> {
+    return this.server.restart()
   }
 
   /** Switches to a new, empty account. */

@@ -1,16 +1,16 @@
 // One RabbitMQ server for all tests of a file. Each test gets a prefix of its own, so nothing has to be removed between
 // tests. The rig has a client of its own, which knows nothing of the bus.
 import { eventually } from "@punctual/server/testkit/eventually"
+import { TcpProxy } from "@punctual/server/testkit/TcpProxy"
 import { Effect, Layer } from "effect"
 import { type Channel, type ChannelModel, connect } from "../../drivers/rabbitmq/rabbitmq.ts"
-import type { Bus, BusError } from "../src/Bus.ts"
 import { defaultIntakeOptions, type IntakeOptions } from "../src/IntakeOptions.ts"
 import { RabbitBus, type RabbitOptions } from "../src/rabbitmq/RabbitBus.ts"
-import type { UndeliverableMessages } from "../src/UndeliverableMessages.ts"
+import { type BrokerLayer, type BrokerRig, ProxiedBroker } from "./BrokerRig.ts"
 import { sampleRouting } from "./BusFixture.ts"
 import { RabbitServer, type RabbitServerOptions } from "./RabbitServer.ts"
 
-export class RabbitRig implements AsyncDisposable {
+export class RabbitRig implements BrokerRig {
   readonly server: RabbitServer
   #client: Promise<ChannelModel> | undefined
   #prefixes = 0
@@ -45,15 +45,12 @@ export class RabbitRig implements AsyncDisposable {
   }
 
   /** A bus with the current prefix. */
-  bus(overrides: Partial<RabbitOptions> = {}): Layer.Layer<Bus | UndeliverableMessages, BusError> {
+  bus(overrides: Partial<RabbitOptions> = {}): BrokerLayer {
     return RabbitBus.layer(this.options(overrides))
   }
 
   /** A bus with a new prefix. */
-  freshBus(
-    intake: IntakeOptions,
-    overrides: Partial<RabbitOptions> = {},
-  ): Layer.Layer<Bus | UndeliverableMessages, BusError> {
+  freshBus(intake: IntakeOptions, overrides: Partial<RabbitOptions> = {}): BrokerLayer {
     return Layer.unwrap(
       Effect.sync(() => {
         this.renew()
@@ -84,6 +81,16 @@ export class RabbitRig implements AsyncDisposable {
     channel.publish(exchange, routingKey, Buffer.from(bytes), { persistent: true })
     await channel.waitForConfirms()
     await channel.close()
+  }
+
+  async proxied(): Promise<ProxiedBroker> {
+    const network = await TcpProxy.before(this.server)
+    const hosts = [{ host: this.server.host, port: network.port }]
+    return new ProxiedBroker(network, (overrides) => this.bus({ ...overrides, hosts }))
+  }
+
+  restart(): Promise<void> {
+    return this.server.restart()
   }
 
   /** Kills the server without any notice. The queues of the first group survive. */

@@ -75,17 +75,22 @@ export class RabbitServer implements AsyncDisposable {
     return `amqp://${this.address}`
   }
 
-  /**
-   * Kills the server without any notice. RabbitMQ writes the name of a new quorum queue to disk up to a second after it
-   * has answered, and a queue whose name is lost stays unavailable. So this waits for the names of these queues.
-   */
+  /** Kills the server without any notice. These queues survive. */
   async kill9(queues: ReadonlyArray<string> = []): Promise<void> {
+    await this.untilSaved(queues)
+    await this.process.kill9()
+  }
+
+  /**
+   * RabbitMQ writes the name of a new quorum queue to disk up to a second after it has answered. A queue whose name is lost
+   * in a kill stays unavailable.
+   */
+  async untilSaved(queues: ReadonlyArray<string>): Promise<void> {
     const file = join(this.process.place.folder, "data/rabbit@localhost/quorum/rabbit@localhost/names.dets")
     await eventually("the names of the queues are saved", () => {
       const saved = readFileSync(file)
       return queues.every((queue) => saved.includes(queue)) ? true : undefined
     })
-    await this.process.kill9()
   }
 
   restart(): Promise<void> {

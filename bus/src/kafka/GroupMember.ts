@@ -1,12 +1,11 @@
-// A member of a consumer group: it joins, tells the broker once in a while that it lives, and learns which partitions it
-// reads. It takes part in cooperative rebalances: when members come and go, it keeps the partitions that stay with it
+// A member of a consumer group: it joins, sends heartbeats to the broker, and learns which partitions it reads. It takes part in cooperative rebalances: when members come and go, it keeps the partitions that stay with it
 // and goes on reading them. It gives a partition up before another member gets it.
 //
 //   join → sync → partitions to give up? give them up, and join again
 //               → heartbeats, until the broker says that the group changes → join
 //
 // If the broker no longer knows the member (it was silent for too long, or the broker lost the group), all its partitions
-// are lost. Other members may read them already. The member drops its messages and joins anew.
+// are lost. Other members may read them already. The member drops its messages and joins as a new member.
 import { heartbeatV4, joinGroupV6, leaveGroupV4, syncGroupV4 } from "../../../drivers/kafka/kafka.ts"
 import { assignPartitions } from "./assignPartitions.ts"
 import {
@@ -77,8 +76,8 @@ export class GroupMember {
   }
 
   /**
-   * Whether the broker has heard of the member lately. If it has not, the member may have been replaced without knowing
-   * it.
+   * Whether the broker has heard from the member lately. If it has not, others may already have the partitions of the
+   * member.
    */
   get isTrusted(): boolean {
     return performance.now() - this.#heardAtMs < this.#sessionTimeoutMs
@@ -203,7 +202,7 @@ export class GroupMember {
     }
   }
 
-  /** The broker must not take the member for dead while it does something that takes long. */
+  /** Sends heartbeats during work that takes long, so that the broker keeps the member in the group. */
   async #aliveWhile(work: Promise<void>): Promise<void> {
     let isDone = false
     const done = work.finally(() => {

@@ -389,11 +389,11 @@ export const recordBytes = ({ key, value, headers }: KafkaOutgoing): number => {
   return bytes
 }
 
-/** The client writes an absent value as null, although its type does not say so. */
 const recordOf = ({ topic, partition, key, value, headers }: KafkaOutgoing): MessageRecord => ({
   topic,
   partition,
   ...(key === undefined ? {} : { key }),
+  // The client writes an absent value as null, although its type does not say so.
   value: value as Buffer,
   headers: new Map(
     Object.entries(headers).map(([name, text]) => [

@@ -59,8 +59,8 @@ export interface SlotCommit extends SlotStart {
 export interface SlotOptions {
   readonly partition: number
   readonly retryTopic: string
-  readonly producer: KafkaProducer
-  /** Something changed that may be worth a commit or a look. */
+  readonly producer: Pick<KafkaProducer, "send">
+  /** Something changed, so a commit or another read may be possible. */
   onChange(): void
   log(message: string): void
 }
@@ -70,8 +70,8 @@ const movesAtOnce = 500
 const movesWaitingMost = 1_000
 const movePauseMs = 1_000
 /**
- * How far ahead of the messages that it takes a slot says so. After the end of a process, up to so many messages that it
- * did not take go to the topic of retries, too.
+ * A commit announces this many messages beyond the newest one that the slot has taken. If the process ends without notice,
+ * all announced messages go to the topic of retries, also those that it had not taken yet.
  */
 const takenAhead = 512
 

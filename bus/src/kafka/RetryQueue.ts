@@ -90,8 +90,8 @@ export class RetryQueue {
   }
 
   /**
-   * Takes out a message that is due and first in its key, for handling. Until it is removed or put back, its key rests. A
-   * suspect is left out unless it may be taken.
+   * Takes out a message that is due and first in its key, for handling. Until it is removed or put back, no other
+   * message of its key is taken out. A suspect is left out unless it may be taken.
    */
   takeDue(nowMs: number, mayBeSuspect: boolean): RetryEntry | undefined {
     for (const { entries } of this.#lines.values()) {

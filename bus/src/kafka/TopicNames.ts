@@ -34,7 +34,7 @@ export class TopicNames {
     return topic === undefined ? undefined : this.ofTopic(topic)
   }
 
-  /** Where messages of a topic wait that a group must handle again. */
+  /** The topic of the messages that a group must handle again. */
   ofRetries(topic: string, group: string): string {
     return `${this.ofTopic(topic)}.${group}.retry`
   }

@@ -1,7 +1,7 @@
 // One delivery from the broker, and the answers to it. An answer that comes after its channel has ended is dropped: the
 // broker has given the message to somebody else, or will.
 //
-// The broker counts how often it took a message back (`x-delivery-count`). A message that is retried is published anew,
+// The broker counts how often it took a message back (`x-delivery-count`). A message that is retried is published again,
 // with its earlier deliveries in a header of ours. The sum of both is the number of deliveries.
 import { createHash } from "node:crypto"
 import type { Effect } from "effect"

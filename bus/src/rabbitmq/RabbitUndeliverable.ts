@@ -269,6 +269,7 @@ const deathOf = (message: ConsumeMessage): Death | undefined => {
   const deaths: unknown = headersOfMessage(message)["x-death"]
   const newest: unknown = Array.isArray(deaths) ? deaths[0] : undefined
   if (typeof newest !== "object" || newest === null) return undefined
+  // Every object can be read like this. The fields are checked below.
   const { queue, time, ["routing-keys"]: keys } = newest as Readonly<Record<string, unknown>>
   const routingKey: unknown = Array.isArray(keys) ? keys[0] : undefined
   const seconds = typeof time === "object" && time !== null && "value" in time ? time.value : undefined

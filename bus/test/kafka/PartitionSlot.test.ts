@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test"
-import type { KafkaOutgoing, KafkaProducer } from "../../src/kafka/KafkaProducer.ts"
+import type { KafkaOutgoing } from "../../src/kafka/KafkaProducer.ts"
 import { PartitionSlot, retryHeaders } from "../../src/kafka/PartitionSlot.ts"
 import type { KafkaRecordIn } from "../../src/kafka/partitionReads.ts"
 
@@ -26,8 +26,7 @@ const slotOver = (note = "") => {
     {
       partition: 0,
       retryTopic: "retries",
-      // The slot only sends.
-      producer: producer as unknown as KafkaProducer,
+      producer,
       onChange: () => {},
       log: () => {},
     },

@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test"
 import { eventually } from "@punctual/server/testkit/eventually"
 import type { KafkaCluster } from "../../src/kafka/KafkaCluster.ts"
-import type { KafkaProducer } from "../../src/kafka/KafkaProducer.ts"
 import { PartitionSlot, retryHeaders } from "../../src/kafka/PartitionSlot.ts"
 import type { KafkaRecordIn } from "../../src/kafka/partitionReads.ts"
 import { RetryFeed } from "../../src/kafka/RetryFeed.ts"
@@ -58,8 +57,7 @@ const feedOver = (copies: ReadonlyArray<KafkaRecordIn>) => {
     {
       partition: 0,
       retryTopic: "retries",
-      // The slot only sends.
-      producer: producer as unknown as KafkaProducer,
+      producer,
       onChange: () => {},
       log: () => {},
     },

@@ -200,7 +200,7 @@ describe("a local bus", () => {
         yield* bus.subscribe(
           new Listener(() => Effect.fail(new MessageRefused({ message: "no" }))).subscription,
         )
-        const setAsides = { acme: [], globex: [] } as { [tenant: string]: Array<string> }
+        const setAsides: Readonly<Record<string, Array<string>>> = { acme: [], globex: [] }
         const setAside = Effect.fnUntraced(function* (tenant: string) {
           const message = sampleMessage({ tenant })
           yield* bus.publish([message])

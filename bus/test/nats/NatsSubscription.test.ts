@@ -1,38 +1,26 @@
 // What the subscription pulls from the broker: how much at once, and starting where.
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test"
+import { expect, test } from "bun:test"
 import { writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { eventually } from "@punctual/server/testkit/eventually"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
 import { Effect, Logger, type Scope } from "effect"
 import { Bus } from "../../src/Bus.ts"
+import { rigOfFile, withBusOf } from "../../testkit/BrokerRig.ts"
 import { groups, Listener, quickIntake, sampleMessage } from "../../testkit/BusFixture.ts"
+import { until } from "../../testkit/busFaults.ts"
 import { describeNats } from "../../testkit/NatsBinary.ts"
 import { NatsRig } from "../../testkit/NatsRig.ts"
 
 const intake = { ...quickIntake, ackWaitMs: 20_000, heldAtMost: 1_000, closeWithinMs: 100 }
 
-const until = (what: string, ask: () => boolean) =>
-  Effect.promise(() => eventually(what, () => (ask() ? true : undefined)))
-
 describeNats("pulling", () => {
-  let rig: NatsRig
-  beforeAll(async () => {
-    rig = await NatsRig.start()
-  })
-  beforeEach(() => rig.renew())
-  afterAll(() => rig[Symbol.asyncDispose]())
+  const rig = rigOfFile(() => NatsRig.start())
 
   const withBus = (body: (bus: Bus["Service"]) => Effect.Effect<void, unknown, Scope.Scope>): Promise<void> =>
-    Effect.runPromise(
-      Effect.flatMap(Bus, body).pipe(
-        Effect.scoped,
-        Effect.provide(rig.bus({ intake })),
-        Effect.provide(Logger.layer([])),
-      ),
-    )
+    withBusOf(rig().bus({ intake }), body)
 
-  const consumerInfo = () => rig.manager.consumers.info("svc", "first")
+  const consumerInfo = () => rig().manager.consumers.info("svc", "first")
 
   /** Only newer servers answer a pull that comes after its consumer was removed. */
   const untilPullsWait = Effect.promise(() =>
@@ -60,7 +48,7 @@ describeNats("pulling", () => {
         yield* until("the next is at its handler", () => listener.asked.length === 2)
         yield* bus.sample(groups[0])
         yield* untilPullsWait
-        yield* Effect.promise(() => rig.manager.consumers.delete("svc", "first"))
+        yield* Effect.promise(() => rig().manager.consumers.delete("svc", "first"))
         yield* bus.publish([after])
         yield* until("it is handled", () => listener.asked.some(({ envelope }) => envelope.id === after.id))
         yield* until("what was not acknowledged comes again", () => listener.events("received") === 4)
@@ -70,7 +58,7 @@ describeNats("pulling", () => {
         yield* untilPullsWait
 
         // The same positions in another stream hold other messages.
-        yield* Effect.promise(() => rig.manager.streams.delete("svc"))
+        yield* Effect.promise(() => rig().manager.streams.delete("svc"))
         yield* Effect.promise(() =>
           eventually("there is a stream again", () =>
             Effect.runPromise(bus.publish([sampleMessage({ key: "elsewhere" })])).then(
@@ -99,7 +87,7 @@ describeNats("pulling", () => {
         yield* until("all are handled", () => listener.asked.length >= messages.length)
         expect(listener.asked).toHaveLength(messages.length)
         expect(listener.events("redelivered")).toBe(0)
-        expect(rig.server.hasLogged("Slow Consumer")).toBe(false)
+        expect(rig().server.hasLogged("Slow Consumer")).toBe(false)
       }),
     ))
 

@@ -1,14 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
+import { describe, expect, test } from "bun:test"
 import { connect } from "node:net"
 import { eventually } from "@punctual/server/testkit/eventually"
 import { Effect, Logger, Result } from "effect"
 import { headers } from "../../../drivers/nats/nats.ts"
-import { Bus, MessageRefused } from "../../src/Bus.ts"
+import { type Bus, MessageRefused } from "../../src/Bus.ts"
 import { encodeEnvelope } from "../../src/Envelope.ts"
 import { weightBytes } from "../../src/nats/NatsPublisher.ts"
 import { cameToHeader, onlyGroupHeader, undeliverableFor } from "../../src/nats/NatsUndeliverable.ts"
 import { decodeUndeliverable } from "../../src/Undeliverable.ts"
-import { UndeliverableMessages } from "../../src/UndeliverableMessages.ts"
+import type { UndeliverableMessages } from "../../src/UndeliverableMessages.ts"
+import { rigOfFile, withBusOf } from "../../testkit/BrokerRig.ts"
 import { type Handle, Listener, quickIntake, sampleMessage } from "../../testkit/BusFixture.ts"
 import { describeNats } from "../../testkit/NatsBinary.ts"
 import { NatsRig } from "../../testkit/NatsRig.ts"
@@ -66,20 +67,15 @@ describe("an undeliverable message for the broker", () => {
 })
 
 describeNats("undeliverable messages at the broker", () => {
-  let rig: NatsRig
-  beforeAll(async () => {
-    rig = await NatsRig.start()
-  })
-  beforeEach(() => rig.renew())
-  afterAll(() => rig[Symbol.asyncDispose]())
+  const rig = rigOfFile(() => NatsRig.start())
 
   /** Sends a message with its headers unchecked, because other clients check less than ours. */
   const publishRaw = (head: string, body: string): Promise<void> => {
-    const { auth } = rig.options()
+    const { auth } = rig().options()
     if (auth === undefined || !("user" in auth)) throw new Error("the rig has users")
     const sizes = `${Buffer.byteLength(head)} ${Buffer.byteLength(head + body)}`
     return new Promise((resolve, reject) => {
-      const socket = connect(rig.server.port, rig.server.host)
+      const socket = connect(rig().server.port, rig().server.host)
       let heard = ""
       socket.on("error", reject)
       socket.on("data", (chunk) => {
@@ -96,12 +92,7 @@ describeNats("undeliverable messages at the broker", () => {
   type Kept = UndeliverableMessages["Service"]
 
   const withBus = (body: (bus: Bus["Service"], kept: Kept) => Effect.Effect<void, unknown>): Promise<void> =>
-    Effect.runPromise(
-      Effect.flatMap(Effect.all([Bus, UndeliverableMessages]), ([bus, kept]) => body(bus, kept)).pipe(
-        Effect.provide(rig.bus({ intake: quickIntake })),
-        Effect.provide(Logger.layer([])),
-      ),
-    )
+    withBusOf(rig().bus({ intake: quickIntake }), body)
 
   /** Sets aside the messages on the topic, through a subscription that ends afterwards. */
   const setAllAside = (bus: Bus["Service"], kept: Kept, tenant: string, count: number) =>
@@ -116,7 +107,7 @@ describeNats("undeliverable messages at the broker", () => {
       )
     }).pipe(Effect.scoped)
 
-  const stored = (sequence: number) => rig.manager.streams.getMessage("svc", { seq: sequence })
+  const stored = (sequence: number) => rig().manager.streams.getMessage("svc", { seq: sequence })
 
   test("a replay goes to the topic of the message, with its bytes, its headers, and an id of its own", () =>
     withBus((bus, kept) =>
@@ -146,7 +137,7 @@ describeNats("undeliverable messages at the broker", () => {
         const replay = kept.replay("acme", entry?.id ?? "")
         const answers = yield* Effect.all([replay, replay], { concurrency: 2 })
         expect(answers.toSorted()).toEqual(["duplicate", "replayed"])
-        const { state } = yield* Effect.promise(() => rig.manager.streams.info("svc"))
+        const { state } = yield* Effect.promise(() => rig().manager.streams.info("svc"))
         expect(state.last_seq).toBe(3)
         expect(yield* kept.replay("acme", entry?.id ?? "")).toBe("notFound")
       }),
@@ -160,7 +151,7 @@ describeNats("undeliverable messages at the broker", () => {
         const record = yield* Effect.promise(() => stored(Number(entry?.id)))
         // As if a process had published a replay and crashed before it removed the undeliverable message.
         const msgID = `replay-${entry?.id}-${record?.time.getTime()}`
-        const earlier = rig.manager.jetstream().publish("svc.acme.samples", "{}", { msgID })
+        const earlier = rig().manager.jetstream().publish("svc.acme.samples", "{}", { msgID })
         yield* Effect.promise(() => earlier)
         expect(yield* kept.replay("acme", entry?.id ?? "")).toBe("duplicate")
         expect((yield* kept.list("acme", { limit: 10 })).messages).toHaveLength(1)
@@ -171,7 +162,7 @@ describeNats("undeliverable messages at the broker", () => {
     withBus((bus, kept) =>
       Effect.gen(function* () {
         const bytes = new Uint8Array(1_000_000).fill(0xff)
-        yield* Effect.promise(() => rig.manager.jetstream().publish("svc.acme.samples", bytes))
+        yield* Effect.promise(() => rig().manager.jetstream().publish("svc.acme.samples", bytes))
         const [entry] = yield* setAllAside(bus, kept, "acme", 1)
         expect(entry?.record).toMatchObject({ reason: "malformed", isCut: true })
         expect(entry?.original.length).toBeGreaterThan(700_000)
@@ -194,7 +185,7 @@ describeNats("undeliverable messages at the broker", () => {
           facts,
           1e6,
         )
-        const forged = rig.manager.jetstream().publish("svc.acme.dlq", record.bytes, { headers: head })
+        const forged = rig().manager.jetstream().publish("svc.acme.dlq", record.bytes, { headers: head })
         const { seq } = yield* Effect.promise(() => forged)
         const refusal = yield* Effect.flip(kept.replay("acme", String(seq)))
         expect(refusal.message).toContain("svc.globex.samples")
@@ -209,7 +200,7 @@ describeNats("undeliverable messages at the broker", () => {
         head.set(cameToHeader, "svc.acme.old")
         const data = encodeEnvelope(sampleMessage())
         const record = undeliverableFor("svc.acme.dlq", "moved", { subject: "x", data }, facts, 1e6)
-        const old = rig.manager.jetstream().publish("svc.acme.dlq", record.bytes, { headers: head })
+        const old = rig().manager.jetstream().publish("svc.acme.dlq", record.bytes, { headers: head })
         const { seq } = yield* Effect.promise(() => old)
         expect(yield* kept.replay("acme", String(seq))).toBe("replayed")
         const replayed = yield* Effect.promise(() => stored(seq + 1))
@@ -221,7 +212,7 @@ describeNats("undeliverable messages at the broker", () => {
     withBus((bus, kept) =>
       Effect.gen(function* () {
         const strangers = ["not JSON", "{}"].map((text) =>
-          rig.manager.jetstream().publish("svc.acme.dlq", text),
+          rig().manager.jetstream().publish("svc.acme.dlq", text),
         )
         yield* Effect.promise(() => Promise.all(strangers))
         yield* bus.publish([sampleMessage()])

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test"
+import { describe, expect, test } from "bun:test"
 import { Effect, Exit, Layer } from "effect"
 import {
   AckPolicy,
@@ -18,6 +18,7 @@ import {
   streamContradictions,
   streamWarnings,
 } from "../../src/nats/StreamSetup.ts"
+import { rigOfFile } from "../../testkit/BrokerRig.ts"
 import { Listener } from "../../testkit/BusFixture.ts"
 import { keptLogs } from "../../testkit/keptLogs.ts"
 import { describeNats } from "../../testkit/NatsBinary.ts"
@@ -130,12 +131,7 @@ describe("what a consumer may be", () => {
 })
 
 describeNats("setting up at a real broker", () => {
-  let rig: NatsRig
-  beforeAll(async () => {
-    rig = await NatsRig.start()
-  })
-  beforeEach(() => rig.renew())
-  afterAll(() => rig[Symbol.asyncDispose]())
+  const rig = rigOfFile(() => NatsRig.start())
 
   const subscribed = Effect.gen(function* () {
     const bus = yield* Bus
@@ -144,7 +140,7 @@ describeNats("setting up at a real broker", () => {
 
   const starting = (logs = keptLogs()) =>
     Effect.runPromise(
-      subscribed.pipe(Effect.provide(rig.bus()), Effect.provide(logs.layer), Effect.scoped, Effect.exit),
+      subscribed.pipe(Effect.provide(rig().bus()), Effect.provide(logs.layer), Effect.scoped, Effect.exit),
     )
 
   const refusalOf = async (): Promise<string> => {
@@ -155,7 +151,7 @@ describeNats("setting up at a real broker", () => {
 
   test("what is missing is created, and accepted at the next start", async () => {
     expect(Exit.isSuccess(await starting())).toBe(true)
-    const { config: stream } = await rig.manager.streams.info("svc")
+    const { config: stream } = await rig().manager.streams.info("svc")
     expect(stream).toMatchObject({
       subjects: ["svc.>"],
       retention: "limits",
@@ -166,7 +162,7 @@ describeNats("setting up at a real broker", () => {
       num_replicas: 1,
       duplicate_window: nanos(120_000),
     })
-    const { config: made } = await rig.manager.consumers.info("svc", "first")
+    const { config: made } = await rig().manager.consumers.info("svc", "first")
     expect(made).toMatchObject({
       durable_name: "first",
       filter_subject: "svc.*.samples",
@@ -182,7 +178,7 @@ describeNats("setting up at a real broker", () => {
   })
 
   test("a stream that contradicts is refused by each setting's name, and left as it is", async () => {
-    await rig.manager.streams.add({
+    await rig().manager.streams.add({
       name: "svc",
       subjects: ["svc.acme.>"],
       retention: RetentionPolicy.Workqueue,
@@ -192,12 +188,12 @@ describeNats("setting up at a real broker", () => {
     for (const setting of ["subjects is", "retention is", "max_msgs_per_subject is 5"]) {
       expect(refusal).toContain(setting)
     }
-    expect((await rig.manager.streams.info("svc")).config.subjects).toEqual(["svc.acme.>"])
+    expect((await rig().manager.streams.info("svc")).config.subjects).toEqual(["svc.acme.>"])
   })
 
   test("a consumer that contradicts is refused by each setting's name, and left as it is", async () => {
-    await rig.manager.streams.add({ name: "svc", subjects: ["svc.>"] })
-    await rig.manager.consumers.add("svc", {
+    await rig().manager.streams.add({ name: "svc", subjects: ["svc.>"] })
+    await rig().manager.consumers.add("svc", {
       durable_name: "first",
       ack_policy: AckPolicy.Explicit,
       ack_wait: nanos(5_000),
@@ -213,13 +209,13 @@ describeNats("setting up at a real broker", () => {
     ]) {
       expect(refusal).toContain(setting)
     }
-    const { config } = await rig.manager.consumers.info("svc", "first")
+    const { config } = await rig().manager.consumers.info("svc", "first")
     expect(config.ack_wait).toBe(nanos(5_000))
   })
 
   test("a push consumer, and one with a back-off, are refused", async () => {
-    await rig.manager.streams.add({ name: "svc", subjects: ["svc.>"] })
-    await rig.manager.consumers.add("svc", {
+    await rig().manager.streams.add({ name: "svc", subjects: ["svc.>"] })
+    await rig().manager.consumers.add("svc", {
       durable_name: "first",
       ack_policy: AckPolicy.Explicit,
       filter_subject: "svc.*.samples",
@@ -233,12 +229,12 @@ describeNats("setting up at a real broker", () => {
   })
 
   test("another stream that holds the subjects is named", async () => {
-    await rig.manager.streams.add({ name: "theirs", subjects: ["svc.acme.>"] })
+    await rig().manager.streams.add({ name: "theirs", subjects: ["svc.acme.>"] })
     expect(await refusalOf()).toContain("theirs")
   })
 
   test("risks are told at the start, once", async () => {
-    await rig.manager.streams.add({ name: "svc", subjects: ["svc.>"], max_age: nanos(3_600_000_000) })
+    await rig().manager.streams.add({ name: "svc", subjects: ["svc.>"], max_age: nanos(3_600_000_000) })
     const logs = keptLogs()
     expect(Exit.isSuccess(await starting(logs))).toBe(true)
     expect(logs.lines.filter((line) => line.includes("max_age"))).toHaveLength(1)
@@ -247,7 +243,7 @@ describeNats("setting up at a real broker", () => {
 
   test("a broker without JetStream is distinguished from an unreachable one", async () => {
     const failureAt = async (address: string) => {
-      const bus = rig.bus({ servers: [address], connectTimeoutMs: 500 })
+      const bus = rig().bus({ servers: [address], connectTimeoutMs: 500 })
       const exit = await Effect.runPromise(Effect.exit(Effect.scoped(Layer.build(bus))))
       return Exit.isFailure(exit) ? String(exit.cause) : "it started"
     }

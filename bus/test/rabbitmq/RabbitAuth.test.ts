@@ -2,42 +2,31 @@
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { type Certificates, makeCertificates } from "@punctual/server/testkit/Certificates"
 import { TemporaryFolder } from "@punctual/server/testkit/TemporaryFolder"
-import { Effect, Exit, Layer, Logger } from "effect"
-import { Bus } from "../../src/Bus.ts"
 import { defaultIntakeOptions } from "../../src/IntakeOptions.ts"
 import { RabbitBus, type RabbitOptions } from "../../src/rabbitmq/RabbitBus.ts"
-import { Listener, sampleMessage, sampleRouting } from "../../testkit/BusFixture.ts"
+import { brokerSecret, publishingOn } from "../../testkit/BrokerRig.ts"
+import { sampleRouting } from "../../testkit/BusFixture.ts"
 import { describeRabbit } from "../../testkit/RabbitBinaries.ts"
 import { RabbitServer } from "../../testkit/RabbitServer.ts"
 
-const secret = "a-secret-that-no-message-shows"
-
 /** Returns "published", or why it failed. */
-const publishing = async (server: RabbitServer, overrides: Partial<RabbitOptions>): Promise<string> => {
+const publishing = (server: RabbitServer, overrides: Partial<RabbitOptions>): Promise<string> => {
   const { tls } = overrides
-  const layer = RabbitBus.layer({
-    hosts: [{ host: server.host, port: tls === undefined ? server.port : server.tlsPort }],
-    vhost: "/",
-    intake: defaultIntakeOptions,
-    routing: sampleRouting,
-    prefix: "svc",
-    queues: 1,
-    aggregateHeader: "aggregateId",
-    clientName: "suite",
-    publishTimeoutMs: 5_000,
-    connectTimeoutMs: 1_000,
-    ...overrides,
-  }).pipe(Layer.provideMerge(Logger.layer([])))
-  const publish = Effect.gen(function* () {
-    const bus = yield* Bus
-    yield* bus.subscribe(new Listener().subscription)
-    yield* bus.publish([sampleMessage()])
-  })
-  const exit = await Effect.runPromise(publish.pipe(Effect.scoped, Effect.provide(layer), Effect.exit))
-  if (Exit.isSuccess(exit)) return "published"
-  const why = String(exit.cause)
-  expect(why).not.toContain(secret)
-  return why
+  return publishingOn(
+    RabbitBus.layer({
+      hosts: [{ host: server.host, port: tls === undefined ? server.port : server.tlsPort }],
+      vhost: "/",
+      intake: defaultIntakeOptions,
+      routing: sampleRouting,
+      prefix: "svc",
+      queues: 1,
+      aggregateHeader: "aggregateId",
+      clientName: "suite",
+      publishTimeoutMs: 5_000,
+      connectTimeoutMs: 1_000,
+      ...overrides,
+    }),
+  )
 }
 
 describeRabbit("who may use the broker", () => {
@@ -55,9 +44,9 @@ describeRabbit("who may use the broker", () => {
         vhosts: ["orders"],
         tls: files,
         users: [
-          { name: "ann", password: secret, permissions: { "/": everything, orders: everything } },
-          { name: "mute", password: secret, permissions: { "/": [".*", "^svc:", ".*"] } },
-          { name: "blind", password: secret, permissions: { "/": ["", ".*", ".*"] } },
+          { name: "ann", password: brokerSecret, permissions: { "/": everything, orders: everything } },
+          { name: "mute", password: brokerSecret, permissions: { "/": [".*", "^svc:", ".*"] } },
+          { name: "blind", password: brokerSecret, permissions: { "/": ["", ".*", ".*"] } },
         ],
       }),
       RabbitServer.start({ tls: files, wantsClientCertificate: true, hasHashPlugin: false }),
@@ -70,19 +59,20 @@ describeRabbit("who may use the broker", () => {
   })
 
   test("user, password and virtual host", async () => {
-    const auth = { user: "ann", password: secret }
+    const auth = { user: "ann", password: brokerSecret }
     expect(await publishing(server, { auth })).toBe("published")
     expect(await publishing(server, { auth, vhost: "orders" })).toBe("published")
     const refusal = await publishing(server, { auth: { user: "ann", password: "wrong" } })
     expect(refusal).toContain(`RabbitMQ at ${server.address}`)
     expect(refusal).toContain("refuses the user and password")
     expect(await publishing(server, { auth, vhost: "absent" })).toContain("refuses the virtual host")
-    const mute = { user: "mute", password: secret }
+    const mute = { user: "mute", password: brokerSecret }
     expect(await publishing(server, { auth: mute, vhost: "orders" })).toContain("refuses the virtual host")
   })
 
   test("a permission that is missing is named", async () => {
-    const refused = (user: string) => publishing(server, { auth: { user, password: secret }, prefix: "svc" })
+    const refused = (user: string) =>
+      publishing(server, { auth: { user, password: brokerSecret }, prefix: "svc" })
     expect(await refused("blind")).toContain(
       "access to exchange 'svc.samples' in vhost '/' refused for user 'blind'",
     )

@@ -1,12 +1,13 @@
 // Undeliverable messages on RabbitMQ beyond the laws of every bus: several readers, repeats, foreign messages, and the
 // server's own limit of deliveries.
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test"
+import { expect, test } from "bun:test"
 import { eventually } from "@punctual/server/testkit/eventually"
-import { Effect, Logger, type Scope } from "effect"
-import { Bus, MessageRefused } from "../../src/Bus.ts"
+import { Effect, type Scope } from "effect"
+import { type Bus, MessageRefused } from "../../src/Bus.ts"
 import { encodeEnvelope } from "../../src/Envelope.ts"
 import type { RabbitOptions } from "../../src/rabbitmq/RabbitBus.ts"
-import { UndeliverableMessages } from "../../src/UndeliverableMessages.ts"
+import type { UndeliverableMessages } from "../../src/UndeliverableMessages.ts"
+import { rigOfFile, withBusOf } from "../../testkit/BrokerRig.ts"
 import { Listener, quickIntake, sampleMessage } from "../../testkit/BusFixture.ts"
 import { describeRabbit } from "../../testkit/RabbitBinaries.ts"
 import { RabbitRig } from "../../testkit/RabbitRig.ts"
@@ -19,24 +20,13 @@ interface Parts {
 }
 
 describeRabbit("undeliverable messages on RabbitMQ", () => {
-  let rig: RabbitRig
-  beforeAll(async () => {
-    rig = await RabbitRig.start()
-  })
-  beforeEach(() => rig.renew())
-  afterAll(() => rig[Symbol.asyncDispose]())
+  const rig = rigOfFile(() => RabbitRig.start())
 
   const withBus = <A>(
     body: (parts: Parts) => Effect.Effect<A, unknown, Scope.Scope>,
     overrides: Partial<RabbitOptions> = {},
   ): Promise<A> =>
-    Effect.runPromise(
-      Effect.flatMap(Effect.all([Bus, UndeliverableMessages]), ([bus, kept]) => body({ bus, kept })).pipe(
-        Effect.scoped,
-        Effect.provide(rig.bus({ intake: quickIntake, ...overrides })),
-        Effect.provide(Logger.layer([])),
-      ),
-    )
+    withBusOf(rig().bus({ intake: quickIntake, ...overrides }), (bus, kept) => body({ bus, kept }))
 
   const listed = (kept: Parts["kept"], count: number) =>
     Effect.promise(() =>
@@ -81,7 +71,7 @@ describeRabbit("undeliverable messages on RabbitMQ", () => {
         yield* bus.publish([message])
         yield* Effect.promise(() =>
           eventually("both are stored", async () =>
-            (await rig.ready(`${rig.prefix}.dlq`)) === 2 ? true : undefined,
+            (await rig().ready(`${rig().prefix}.dlq`)) === 2 ? true : undefined,
           ),
         )
         expect(yield* listed(kept, 1)).toHaveLength(1)
@@ -91,11 +81,11 @@ describeRabbit("undeliverable messages on RabbitMQ", () => {
   test("something else in the queue stays there, and is not listed", () =>
     withBus(({ kept }) =>
       Effect.gen(function* () {
-        const queue = `${rig.prefix}.dlq`
-        yield* Effect.promise(() => rig.inject(queue, "anything", Buffer.from("no record")))
+        const queue = `${rig().prefix}.dlq`
+        yield* Effect.promise(() => rig().inject(queue, "anything", Buffer.from("no record")))
         expect((yield* kept.list(undefined, { limit: 10 })).messages).toEqual([])
         yield* Effect.promise(() =>
-          eventually("it is given back", async () => ((await rig.ready(queue)) === 1 ? true : undefined)),
+          eventually("it is given back", async () => ((await rig().ready(queue)) === 1 ? true : undefined)),
         )
       }),
     ))
@@ -117,21 +107,26 @@ describeRabbit("undeliverable messages on RabbitMQ", () => {
           yield* bus.subscribe(listener.subscription)
           const message = sampleMessage()
           yield* Effect.promise(() =>
-            rig.withChannel(async (channel) => {
-              channel.publish(`${rig.prefix}.samples`, "acme.call-1", Buffer.from(encodeEnvelope(message)), {
-                headers: { "their-header": "x", nested: { a: [1, true] } },
-                messageId: "theirs",
-                type: "their-type",
-              })
-              await channel.checkExchange(`${rig.prefix}.samples`)
+            rig().withChannel(async (channel) => {
+              channel.publish(
+                `${rig().prefix}.samples`,
+                "acme.call-1",
+                Buffer.from(encodeEnvelope(message)),
+                {
+                  headers: { "their-header": "x", nested: { a: [1, true] } },
+                  messageId: "theirs",
+                  type: "their-type",
+                },
+              )
+              await channel.checkExchange(`${rig().prefix}.samples`)
             }),
           )
           const [entry] = yield* listed(kept, 1)
           expect(entry?.original).toEqual(encodeEnvelope(message))
           const copies = yield* Effect.promise(() =>
-            rig.withChannel(async (channel) => {
+            rig().withChannel(async (channel) => {
               const { queue } = await channel.assertQueue("", { exclusive: true })
-              await channel.bindQueue(queue, `${rig.prefix}:first`, "20")
+              await channel.bindQueue(queue, `${rig().prefix}:first`, "20")
               isFixed = true
               await Effect.runPromise(kept.replay("acme", entry?.id ?? ""))
               const got = await channel.get(queue, { noAck: true })
@@ -160,14 +155,14 @@ describeRabbit("undeliverable messages on RabbitMQ", () => {
           yield* bus.publish([message])
           // A program that takes the message and always gives it back.
           const taken = yield* Effect.promise(() =>
-            rig.withChannel(async (channel) => {
+            rig().withChannel(async (channel) => {
               let count = 0
-              await channel.consume(`${rig.prefix}:first:0`, (got) => {
+              await channel.consume(`${rig().prefix}:first:0`, (got) => {
                 count++
                 if (got !== null) channel.nack(got)
               })
               await eventually("the server sets it aside", async () =>
-                (await rig.ready(`${rig.prefix}.dlq`)) === 1 ? true : undefined,
+                (await rig().ready(`${rig().prefix}.dlq`)) === 1 ? true : undefined,
               )
               return count
             }),

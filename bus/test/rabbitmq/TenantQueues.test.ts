@@ -1,47 +1,28 @@
 // A queue for each tenant: tenants become known by their messages, and keys keep their order meanwhile.
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test"
+import { expect, test } from "bun:test"
 import { tenantQueues } from "@punctual/server/testkit/effort"
 import { eventually } from "@punctual/server/testkit/eventually"
 import { Effect, Latch, Logger, type Scope } from "effect"
 import { Bus } from "../../src/Bus.ts"
 import { rabbitAbilities } from "../../src/rabbitmq/RabbitSubscription.ts"
+import { rigOfFile, withBusOf } from "../../testkit/BrokerRig.ts"
 import { busSuite } from "../../testkit/Bus.suite.ts"
-import {
-  groups,
-  type Handle,
-  Listener,
-  quickIntake,
-  realTime,
-  sampleMessage,
-} from "../../testkit/BusFixture.ts"
+import { type Handle, Listener, quickIntake, realTime, sampleMessage } from "../../testkit/BusFixture.ts"
+import { indexOf, numberedMessage, until, untilNothingIsLeft } from "../../testkit/busFaults.ts"
 import { describeRabbit } from "../../testkit/RabbitBinaries.ts"
 import { RabbitRig } from "../../testkit/RabbitRig.ts"
 
 const intake = { ...quickIntake, heldAtMost: 1_000, handlersAtMost: 64 }
 
 describeRabbit("a queue for each tenant", () => {
-  let rig: RabbitRig
-  beforeAll(async () => {
-    rig = await RabbitRig.start()
-  })
-  beforeEach(() => rig.renew())
-  afterAll(() => rig[Symbol.asyncDispose]())
+  const rig = rigOfFile(() => RabbitRig.start())
 
   const withBus = (body: (bus: Bus["Service"]) => Effect.Effect<void, unknown, Scope.Scope>): Promise<void> =>
-    Effect.runPromise(
-      Effect.flatMap(Bus, body).pipe(
-        Effect.scoped,
-        Effect.provide(rig.bus({ intake, queues: "tenant" })),
-        Effect.provide(Logger.layer([])),
-      ),
-    )
-
-  const until = (what: string, ask: () => boolean) =>
-    Effect.promise(() => eventually(what, () => (ask() ? true : undefined), 120_000))
+    withBusOf(rig().bus({ intake, queues: "tenant" }), body)
 
   const consumersOf = (tenant: string): Promise<number> =>
-    rig.withChannel((channel) =>
-      channel.checkQueue(`${rig.prefix}.${tenant}.q:first`).then(
+    rig().withChannel((channel) =>
+      channel.checkQueue(`${rig().prefix}.${tenant}.q:first`).then(
         ({ consumerCount }) => consumerCount,
         () => 0,
       ),
@@ -54,23 +35,17 @@ describeRabbit("a queue for each tenant", () => {
       ),
     )
 
-  const untilNothingIsLeft = (bus: Bus["Service"]) =>
-    Effect.promise(() =>
-      eventually("nothing is left", async () =>
-        (await Effect.runPromise(bus.sample(groups[0]))).lag === 0 ? true : undefined,
-      ),
-    )
-
   /** Every key of every tenant gets the same number of messages, and must get them in order. */
   const keepOrder = (tenants: number, perTenant: number) =>
     withBus((bus) =>
       Effect.gen(function* () {
         const handled = new Map<string, number>()
         const outOfOrder: Array<string> = []
-        const handle: Handle = ({ envelope: { tenantId, payload } }) =>
+        const handle: Handle = ({ envelope }) =>
           Effect.gen(function* () {
             yield* Effect.yieldNow
-            const { index } = payload as { readonly index: number }
+            const { tenantId } = envelope
+            const index = indexOf(envelope)
             const next = handled.get(tenantId) ?? 0
             if (index !== next) outOfOrder.push(`${tenantId}: ${index} instead of ${next}`)
             handled.set(tenantId, index + 1)
@@ -78,12 +53,10 @@ describeRabbit("a queue for each tenant", () => {
         yield* bus.subscribe(new Listener(handle).subscription)
         const names = Array.from({ length: tenants }, (_, number) => `tenant-${number}`)
         for (let index = 0; index < perTenant; index++) {
-          yield* bus.publish(
-            names.map((tenant) => sampleMessage({ tenant, payloadJson: JSON.stringify({ index }) })),
-          )
+          yield* bus.publish(names.map((tenant) => numberedMessage({ tenant }, index)))
         }
         const isDone = () => names.every((tenant) => handled.get(tenant) === perTenant)
-        yield* until("all are handled", isDone)
+        yield* until("all are handled", isDone, 120_000)
         expect(outOfOrder).toEqual([])
         for (const tenant of names) yield* untilConsumed(tenant)
         yield* untilNothingIsLeft(bus)
@@ -101,25 +74,25 @@ describeRabbit("a queue for each tenant", () => {
       Effect.gen(function* () {
         const gate = Latch.makeUnsafe(false)
         const indexes: Array<number> = []
-        const handle: Handle = ({ envelope: { payload } }) =>
+        const handle: Handle = ({ envelope }) =>
           Effect.andThen(
             gate.await,
-            Effect.sync(() => indexes.push((payload as { readonly index: number }).index)),
+            Effect.sync(() => indexes.push(indexOf(envelope))),
           )
         yield* bus.subscribe(new Listener(handle).subscription)
         // More than the broker delivers at once, so that some are still in the queue of new tenants.
         const [before, all] = [400, 450]
-        const messages = Array.from({ length: all }, (_, index) =>
-          sampleMessage({ payloadJson: JSON.stringify({ index }) }),
-        )
+        const messages = Array.from({ length: all }, (_, index) => numberedMessage({}, index))
         yield* bus.publish(messages.slice(0, before))
-        const queue = `${rig.prefix}.acme.q:first`
+        const queue = `${rig().prefix}.acme.q:first`
         yield* Effect.promise(() =>
           eventually("the tenant has a queue", () =>
-            rig.ready(queue).then(
-              () => true,
-              () => undefined,
-            ),
+            rig()
+              .ready(queue)
+              .then(
+                () => true,
+                () => undefined,
+              ),
           ),
         )
         yield* bus.publish(messages.slice(before))
@@ -148,7 +121,7 @@ describeRabbit("a queue for each tenant", () => {
       Effect.gen(function* () {
         const message = sampleMessage({ tenant: "acme" })
         yield* bus.publish([message])
-        expect(yield* Effect.promise(() => rig.ready(`${rig.prefix}.acme.q:first`))).toBe(1)
+        expect(yield* Effect.promise(() => rig().ready(`${rig().prefix}.acme.q:first`))).toBe(1)
         const listener = new Listener()
         yield* bus.subscribe(listener.subscription)
         yield* until("it is handled", () => listener.asked.length === 1)
@@ -164,7 +137,7 @@ describeRabbit("a queue for each tenant", () => {
     await withBus((bus) => bus.subscribe(new Listener().subscription))
     const other = Effect.flatMap(Bus, (bus) => Effect.flip(bus.subscribe(new Listener().subscription)))
     const { message, isPermanent } = await Effect.runPromise(
-      other.pipe(Effect.scoped, Effect.provide(rig.bus({ queues: 4 })), Effect.provide(Logger.layer([]))),
+      other.pipe(Effect.scoped, Effect.provide(rig().bus({ queues: 4 })), Effect.provide(Logger.layer([]))),
     )
     expect(isPermanent).toBe(true)
     expect(message).toContain("the group first with other settings")
@@ -173,20 +146,16 @@ describeRabbit("a queue for each tenant", () => {
 
 if (tenantQueues > 300) {
   describeRabbit("the whole suite", () => {
-    let rig: RabbitRig
-    beforeAll(async () => {
-      rig = await RabbitRig.start()
-    })
-    afterAll(() => rig[Symbol.asyncDispose]())
+    const rig = rigOfFile(() => RabbitRig.start())
 
     busSuite("RabbitMQ, a queue for each tenant", {
-      fresh: (options) => rig.freshBus(options, { queues: "tenant" }),
+      fresh: (options) => rig().freshBus(options, { queues: "tenant" }),
       abilities: rabbitAbilities,
       time: realTime,
       listenElsewhere: () => Effect.void,
       membersShare: { skipped: "a tenant has one queue, and a queue has one consumer at a time" },
       inject: (tenant, bytes) =>
-        Effect.promise(() => rig.inject(`${rig.prefix}.samples`, `${tenant}.x`, bytes)),
+        Effect.promise(() => rig().inject(`${rig().prefix}.samples`, `${tenant}.x`, bytes)),
     })
   })
 } else {
