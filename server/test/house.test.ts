@@ -28,6 +28,7 @@ const sharedNames: Readonly<Record<string, number>> = {}
 /** Imports of an adapter from outside that pick no layer: they start to listen, or read chunks as the listener does. */
 const importsThatPickNothing: Readonly<Record<string, ReadonlyArray<string>>> = {
   "agent/src/AgentDoor.ts": ["http/src/listener/Listener.ts"],
+  "http/src/client/AnswerHead.ts": ["http/src/listener/RequestHead.ts"],
   "http/src/client/AnswerReader.ts": ["http/src/listener/BadRequest.ts", "http/src/listener/ChunkedBody.ts"],
   "server/src/serve.ts": ["http/src/listener/Listener.ts", "server/src/peers/http/peerRoutes.ts"],
 }

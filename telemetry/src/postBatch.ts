@@ -35,6 +35,8 @@ export const postBatch = (
         },
         body: sent,
         redirect: "manual",
+        // A few hundred bytes may become hundreds of megabytes.
+        decompress: false,
         signal,
       })
       const text = (await readText(response, answerBytes, timeoutMs))?.text ?? ""

@@ -1,6 +1,7 @@
 // Every outcome of a call, with a real server on loopback.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { createServer, type Server } from "node:net"
+import { brotliCompressSync } from "node:zlib"
 import { openEgress, parseEgress } from "@punctual/egress/Egress"
 import { Effect, Result } from "effect"
 import { FetchCaller } from "../../src/callers/fetch/FetchCaller.ts"
@@ -18,6 +19,10 @@ beforeAll(async () => {
       const path = new URL(request.url).pathname
       requests.push({ path, key: request.headers.get("idempotency-key"), body: await request.text() })
       if (path === "/redirect") return new Response("", { status: 302, headers: { location: "/ok" } })
+      if (path === "/bomb")
+        return new Response(brotliCompressSync(Buffer.alloc(50_000_000)), {
+          headers: { "content-encoding": "br" },
+        })
       if (path === "/large") return new Response("é".repeat(snippetBytesMax))
       return new Response("done", { status: path === "/fail" ? 503 : 201 })
     },
@@ -67,6 +72,13 @@ describe("a call", () => {
       error: { kind: "status", response: { status: 302 } },
     })
     expect(requests).toHaveLength(1)
+  })
+
+  test("does not decompress an answer, which may be a million times as large", async () => {
+    const answer = await call(at("/bomb"))
+    if (!("response" in answer)) throw new Error("no answer")
+    expect(answer.response.isCut).toBeUndefined()
+    expect(answer.response.bodySnippet.length).toBeLessThan(1_000)
   })
 
   test("reads the beginning of a long answer, and cuts no character", async () => {

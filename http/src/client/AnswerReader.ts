@@ -16,6 +16,16 @@ export type AnswerProgress = "head" | "more" | "full" | "end" | "malformed"
 /** Answers like `100 Continue` come before the answer itself. No honest receiver sends many of them. */
 const informationalMax = 8
 const switchingProtocols = 101
+/** How much of a chunked body is read at once. */
+const chunkedBytesAtOnce = 64 * 1024
+/**
+ * How much the sizes and line ends of chunks may have in addition to as many bytes as the data. More of them have a few bytes
+ * each, which only makes work.
+ */
+const framingBytesMax = 16 * 1024
+
+/** A view of less than this part of its bytes is copied. */
+const smallViewShare = 4
 
 const nothing = Buffer.alloc(0)
 
@@ -43,6 +53,7 @@ export class AnswerReader {
   #keptBytes = 0
   #keepBytesMax = 0
   #droppedBytes = 0
+  #framingBytes = 0
 
   /** Another answer follows. */
   reset(): void {
@@ -56,6 +67,7 @@ export class AnswerReader {
     this.#keptBytes = 0
     this.#keepBytesMax = 0
     this.#droppedBytes = 0
+    this.#framingBytes = 0
   }
 
   /** Nothing has arrived. */
@@ -141,12 +153,23 @@ export class AnswerReader {
       if (this.#left === 0) return "end"
       return this.#isFull ? "full" : "more"
     }
-    const read = this.#left.read(this.#bytes, this.#at, this.#bytes.length)
-    if (read instanceof BadRequest) return "malformed"
-    this.#take(read.data)
-    this.#at += read.used
-    if (read.isEnd) return "end"
-    return this.#isFull ? "full" : "more"
+    return this.#nextOfChunks(this.#left)
+  }
+
+  #nextOfChunks(chunks: ChunkedBody): AnswerProgress {
+    for (;;) {
+      const end = Math.min(this.#bytes.length, this.#at + chunkedBytesAtOnce)
+      const read = chunks.read(this.#bytes, this.#at, end)
+      if (read instanceof BadRequest) return "malformed"
+      this.#take(read.data)
+      this.#at += read.used
+      this.#framingBytes += read.used - read.data.length
+      if (this.#framingBytes > framingBytesMax + this.#keptBytes + this.#droppedBytes) return "malformed"
+      if (read.isEnd) return "end"
+      if (this.#isFull) return "full"
+      // If nothing was used, a line is not complete.
+      if (this.#at === this.#bytes.length || read.used === 0) return "more"
+    }
   }
 
   get #isFull(): boolean {
@@ -157,7 +180,9 @@ export class AnswerReader {
     const kept = Math.min(piece.length, this.#keepBytesMax - this.#keptBytes)
     if (kept > 0) {
       this.#kept ??= []
-      this.#kept.push(piece.subarray(0, kept))
+      // A small view would keep all received bytes in memory.
+      const isSmallView = kept * smallViewShare < this.#bytes.length
+      this.#kept.push(isSmallView ? new Uint8Array(piece.subarray(0, kept)) : piece.subarray(0, kept))
     }
     this.#keptBytes += kept
     this.#droppedBytes += piece.length - kept

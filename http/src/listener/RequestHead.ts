@@ -141,7 +141,7 @@ const isFolded = (text: string, lineStart: number): boolean =>
   text[lineStart] === " " || text[lineStart] === "\t"
 
 /** Removes only spaces and tabs. `trim` would also remove other characters, which make a value invalid. */
-const trimmed = (text: string, from: number, to: number): string => {
+export const trimmed = (text: string, from: number, to: number): string => {
   let start = from
   let end = to
   while (start < end && isBlank(text.charCodeAt(start))) start++

@@ -121,15 +121,36 @@ const listing =
     const beforeId = cursor === undefined ? undefined : idOfCursor(cursor)
     if (cursor !== undefined && beforeId === undefined)
       return Effect.fail(invalidField("/cursor", "must be the nextCursor of an earlier answer"))
-    return Effect.matchEffect(jobs.page(beforeId, limit), {
+    return Effect.matchEffect(readable(jobs, caller, beforeId, limit + 1), {
       onFailure: refuseDocuments,
-      onSuccess: ({ jobs: page, nextBeforeId }) =>
-        Effect.succeed({
-          jobs: page.filter((job) => mayRead(caller, job)).map(shownJob),
-          ...(nextBeforeId === undefined ? {} : { nextCursor: cursorOf(nextBeforeId) }),
-        }),
+      onSuccess: (found) => {
+        const page = found.slice(0, limit)
+        const last = page.at(-1)
+        return Effect.succeed({
+          jobs: page.map(shownJob),
+          ...(found.length > limit && last !== undefined ? { nextCursor: cursorOf(last.jobId) } : {}),
+        })
+      },
     })
   }
+
+const readAtOnce = 200
+
+/**
+ * So many of the jobs that the caller may read, if there are so many. The others are skipped here, because a cursor with the
+ * id of one would show that it exists. A store keeps about 1,000 jobs, so this ends soon.
+ */
+const readable = (jobs: Jobs, caller: Caller, beforeId: string | undefined, wanted: number) =>
+  Effect.gen(function* () {
+    const found: Array<BulkRecord> = []
+    let before = beforeId
+    do {
+      const page = yield* jobs.page(before, readAtOnce)
+      found.push(...page.jobs.filter((job) => mayRead(caller, job)))
+      before = page.nextBeforeId
+    } while (before !== undefined && found.length < wanted)
+    return found
+  })
 
 /** A job that the caller may not read is as if it did not exist. */
 const found = (jobs: Jobs, jobId: string, caller: Caller): Effect.Effect<BulkRecord, Problem> =>

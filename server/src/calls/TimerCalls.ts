@@ -332,9 +332,12 @@ const changing = (
   },
 })
 
-/** Whoever chooses a new target for a stored payload can read the payload there. */
+/**
+ * Whoever chooses a new target for a stored payload can read the payload there. A new `onDead` also gets the last answer of the
+ * receiver, so it does not matter whether the payload is new.
+ */
 const sendsPayloadElsewhere = ({ target, callbackUrl, onDead, payload }: ChangedTimer): boolean =>
-  payload === undefined && (target ?? callbackUrl ?? onDead ?? undefined) !== undefined
+  (payload === undefined && (target ?? callbackUrl) !== undefined) || (onDead ?? undefined) !== undefined
 
 const reading = (scheduler: Front, limits: Limits): Pick<TimerCalls, "get" | "list" | "count" | "lives"> => ({
   get: ({ body, caller }) =>

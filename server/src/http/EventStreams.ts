@@ -145,11 +145,20 @@ export class EventStreams implements Route {
 
 const decodeQuery = SchemaParser.decodeUnknownResult(StreamEvents)
 
+/** More values than any valid query has. The schema refuses so many. */
+const valuesMax = 1_000
+
 /** Each parameter is a list. A parameter that is given twice is one list. */
 const paramsOf = (query: string): Readonly<Record<string, ReadonlyArray<string>>> => {
   const params = new Map<string, Array<string>>()
+  let left = valuesMax
   for (const [name, value] of new URLSearchParams(query)) {
-    params.set(name, [...(params.get(name) ?? []), ...value.split(",")])
+    const values = value.split(",", left)
+    left -= values.length
+    const known = params.get(name)
+    if (known === undefined) params.set(name, values)
+    else known.push(...values)
+    if (left <= 0) break
   }
   return Object.fromEntries(params)
 }

@@ -117,6 +117,25 @@ describe("rights", () => {
     }))
 })
 
+test("a page of jobs has only those that the key may read, and its cursor names no other", () =>
+  withKeyed(async ({ ask, make }) => {
+    const admin = await make({})
+    const jobIds: Array<string> = []
+    for (const namespace of ["a", "b", "b", "a", "b"])
+      jobIds.push((await ask(admin, "bulk/start", jobOn({ namespace }))).json.job.jobId)
+    const part = await make({ namespaces: ["a"] })
+    const listed: Array<string> = []
+    let cursor: string | undefined
+    do {
+      const { json } = await ask(part, "bulk/list", { limit: 1, ...(cursor === undefined ? {} : { cursor }) })
+      listed.push(...json.jobs.map(({ jobId }: { jobId: string }) => jobId))
+      cursor = json.nextCursor
+      if (cursor !== undefined)
+        expect(Buffer.from(cursor, "base64url").toString()).toContain(listed.at(-1) ?? "-")
+    } while (cursor !== undefined)
+    expect(listed).toEqual([jobIds[3] ?? "", jobIds[0] ?? ""])
+  }))
+
 describe("a running job", () => {
   const running = async ({ ask }: Keyed, key: ShownKey | undefined) => {
     await ask(key, "timers/createMany", pending("billing", 50))

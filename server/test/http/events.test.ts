@@ -34,6 +34,14 @@ const about = (events: EventLines, timerId: string) =>
     .filter(({ data }) => data["timerId"] === timerId)
     .map(({ event, data }) => [event, data["state"]])
 
+// Each took a tenth of a second while the list of values was copied for each of them.
+test("a query with thousands of parameters or values is refused in one pass", () =>
+  withService({}, async ({ fetch }) => {
+    for (const query of ["a&".repeat(3_900), `namespaces=${",".repeat(7_500)}`]) {
+      for (let times = 0; times < 100; times++) expect((await fetch(`${path}?${query}`)).status).toBe(400)
+    }
+  }))
+
 describe("a reader", () => {
   test("gets every event of a timer's life, in order, without its payload", () =>
     withService({ deliver: failsOnce() }, async ({ url, call }) => {

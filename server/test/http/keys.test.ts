@@ -300,6 +300,9 @@ describe("payloads", () => {
         const refused = await service.call("update", { ...key, ...change }, blind)
         expect([change, outcomeOf(refused)]).toEqual([change, "403 forbidden"])
       }
+      // It would get the last answer of the receiver, with the payload or without it.
+      const withOwn = { ...key, onDead: elsewhere, payload: { own: true } }
+      expect(outcomeOf(await service.call("update", withOwn, blind))).toBe("403 forbidden")
       const put = { namespace: "billing", onDead: elsewhere }
       expect(outcomeOf(await sendTo(service, "/api/v1/namespaces/put", put, blind))).toBe("403 forbidden")
       const own = { ...key, target: elsewhere, payload: { own: true } }

@@ -98,10 +98,13 @@ const send = (
         headers: {
           ...(hasUserAgent(headers) ? {} : { "user-agent": "punctual-agent" }),
           ...headers,
+          "accept-encoding": "identity",
           "idempotency-key": attemptId,
           ...(host === undefined ? {} : { host }),
         },
         redirect: "manual",
+        // The limit applies to the bytes on the wire: a few hundred bytes may become hundreds of megabytes.
+        decompress: false,
         keepalive: false,
         signal,
         ...(body === undefined ? {} : { body }),
