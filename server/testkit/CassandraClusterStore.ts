@@ -7,6 +7,8 @@ import type { StoreContents } from "./History.ts"
 export class CassandraClusterStore implements ClusterStore {
   /** The fewest that the store accepts: three nodes on two cores claim them in a second. */
   readonly shards = 64
+  /** Each conditional batch waits for the disk several times, and the server has the cores of the nodes. */
+  readonly requestsPerSecond = 40
   readonly #server: CassandraServer
   readonly #contents: AdapterContents
 

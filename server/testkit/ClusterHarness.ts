@@ -4,7 +4,7 @@
 // that still runs.
 import { keyOf, shardOf as shardOfUuid } from "../src/domain/TimerKey.ts"
 import type { ClusterStore, StoredLease } from "./ClusterStore.ts"
-import { eventually } from "./eventually.ts"
+import { eventuallyAnswered } from "./eventually.ts"
 import { HistoryRecorder, type Key, type StoreContents } from "./History.ts"
 import { checkInvariants, describeViolations } from "./InvariantChecker.ts"
 import { PostgresClusterStore } from "./PostgresClusterStore.ts"
@@ -260,7 +260,7 @@ export class ClusterHarness implements AsyncDisposable {
   async spread(nodes: ReadonlyArray<ClusterNode> = this.nodes, withinMs = 120_000): Promise<void> {
     const { shards } = this
     const fewest = Math.floor(shards / nodes.length)
-    await eventually(
+    await eventuallyAnswered(
       `the shards are spread over ${nodes.map(({ name }) => name).join(", ")}`,
       async () => {
         const leases = await this.leases()

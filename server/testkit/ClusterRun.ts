@@ -5,7 +5,7 @@ import { expect } from "bun:test"
 import { ClusterHarness, type ClusterHarnessOptions, type ClusterNode } from "./ClusterHarness.ts"
 import { ClusterLoad } from "./ClusterLoad.ts"
 import { clusterRequestsPerSecond, judgesTimes } from "./effort.ts"
-import { eventually } from "./eventually.ts"
+import { eventually, eventuallyAnswered } from "./eventually.ts"
 import type { Delivery } from "./Receiver.ts"
 import type { Exchange } from "./RecordingClient.ts"
 import { SeededRandom } from "./SeededRandom.ts"
@@ -106,7 +106,7 @@ export class ClusterRun implements AsyncDisposable {
     const { load, cluster } = this
     await load.stop()
     await eventually("the last timer is due", () => Date.now() > load.lastDueMs || undefined)
-    await eventually(
+    await eventuallyAnswered(
       "nothing is pending",
       async () => {
         const { pending } = await cluster.contents()

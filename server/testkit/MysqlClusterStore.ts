@@ -7,11 +7,14 @@ import { type MysqlDatabase, type MysqlFlavour, MysqlServer, mysqlBinaries } fro
 export class MysqlClusterStore implements ClusterStore {
   /** The service's default. */
   readonly shards = 16
+  /** The one-process build of TiDB is much slower than a cluster of TiDB. */
+  readonly requestsPerSecond?: number
   readonly #server: MysqlServer
   readonly #database: MysqlDatabase
   readonly #contents: AdapterContents
 
-  private constructor(server: MysqlServer, database: MysqlDatabase) {
+  private constructor(server: MysqlServer, database: MysqlDatabase, flavour: MysqlFlavour) {
+    if (flavour === "tidb") this.requestsPerSecond = 40
     this.#server = server
     this.#database = database
     this.#contents = new AdapterContents(database.url, this.shards)
@@ -23,8 +26,11 @@ export class MysqlClusterStore implements ClusterStore {
       title: flavour,
       missing: "missing" in binaries ? binaries.missing : undefined,
       start: async () => {
-        const server = await MysqlServer.start(flavour)
-        return new MysqlClusterStore(server, await server.database())
+        await using started = new AsyncDisposableStack()
+        const server = started.use(await MysqlServer.start(flavour))
+        const store = new MysqlClusterStore(server, await server.database(), flavour)
+        started.move()
+        return store
       },
       takesCreatesWithoutOwner: true,
     }

@@ -18,3 +18,27 @@ export const eventually = async <A>(
     await new Promise((resolve) => setTimeout(resolve, askEveryMs))
   }
 }
+
+/** For a server that may not answer for a while: a question that fails has no answer yet. */
+export const eventuallyAnswered = async <A>(
+  what: string,
+  ask: () => Promise<A | undefined>,
+  withinMs?: number,
+  askEveryMs?: number,
+): Promise<A> => {
+  let cause: unknown
+  const answer = async () => {
+    try {
+      return await ask()
+    } catch (error) {
+      cause = error
+      return undefined
+    }
+  }
+  try {
+    return await eventually(what, answer, withinMs, askEveryMs)
+  } catch (error) {
+    const late = error instanceof Error ? error.message : String(error)
+    throw cause === undefined ? error : new Error(`${late}; a question failed: ${cause}`, { cause })
+  }
+}

@@ -5,15 +5,16 @@
 import type { DocumentCalls } from "@punctual/documents/DocumentRow"
 import { Documents } from "@punctual/documents/Documents"
 import { Context, Duration, Effect, Schedule, type Scope } from "effect"
-import { type Tally, tallyOfAll } from "../domain/Decision.ts"
+import { type Known, nothingKnown, type Tally, tallyOfAll } from "../domain/Decision.ts"
 import { type Announcement, type Lease, type Member, ShardLeases } from "../ports/ShardLeases.ts"
-import { ShardStorage } from "../ports/ShardStorage.ts"
+import { type Look, ShardStorage } from "../ports/ShardStorage.ts"
 import { StoreClock } from "../ports/StoreClock.ts"
 import { StoreError, TimerStore } from "../ports/TimerStore.ts"
 import { readClockOffset } from "./clockOffset.ts"
 import { decidingStore } from "./DecidingStore.ts"
 import { hasEnded, processHere } from "./ProcessIdentity.ts"
 import { storeDocuments } from "./StoreDocuments.ts"
+import { canBeKey, isFireId } from "./whyUnstorable.ts"
 
 /** A call of a port as the work on one session. */
 type On<Session, Call> = Call extends (...args: infer Args) => Effect.Effect<infer A, infer _E>
@@ -25,7 +26,8 @@ type On<Session, Call> = Call extends (...args: infer Args) => Effect.Effect<inf
 type Storage = Omit<ShardStorage["Service"], "limits" | "open" | "tally"> &
   Partial<Pick<ShardStorage["Service"], "open">>
 type Leases = ShardLeases["Service"]
-type HeldLease = Pick<Lease, "shard" | "epoch">
+
+export type HeldLeases = ReadonlyArray<Pick<Lease, "shard" | "epoch">>
 
 /** Shard leases and members in a database. */
 export interface LeaseWork<Session> {
@@ -33,7 +35,7 @@ export interface LeaseWork<Session> {
   claim(session: Session, expected: Lease, node: string): Promise<Lease | undefined>
   renew: On<Session, Leases["renew"]>
   /** Frees the shards that still have these epochs. */
-  release(session: Session, held: ReadonlyArray<HeldLease>): Promise<unknown>
+  release(session: Session, held: HeldLeases): Promise<unknown>
   /** False if the name belongs to another process than this one. */
   announce(session: Session, member: Announcement, process: string): Promise<boolean>
   members(session: Session): Promise<ReadonlyArray<Member>>
@@ -196,7 +198,14 @@ const storageOver = <Session>(
             [{ shard }],
             calls.once(writes, (session) => open(session, shard, epoch)),
           ),
-    look: (looks) => calls.again(reads, (session) => storage.look(session, looks)),
+    look: (looks) => {
+      const { sound, inPlaces } = soundLooks(looks)
+      if (sound.length === 0) return Effect.succeed(inPlaces([]))
+      return Effect.map(
+        calls.again(reads, (session) => storage.look(session, sound)),
+        inPlaces,
+      )
+    },
     commit: (commits) =>
       withShards(
         shards,
@@ -296,6 +305,23 @@ const leasesOver = <Session>(
     // A process that is alive again has another beat, and keeps its name.
     retireSilent: ({ node, process, beat }) => removed({ node, process, beat }),
   }
+}
+
+/** A key or a fireId that cannot be stored is left out: nothing is stored under it, and a database may refuse it. */
+const soundLooks = (looks: ReadonlyArray<Look>) => {
+  const sound = looks
+    .filter(({ key }) => canBeKey(key))
+    .map((look) =>
+      look.lives === undefined
+        ? look
+        : { ...look, lives: look.lives.filter(({ fireId }) => isFireId(fireId)) },
+    )
+  const inPlaces = (found: ReadonlyArray<Known>): ReadonlyArray<Known> => {
+    if (sound.length === looks.length) return found
+    let next = 0
+    return looks.map(({ key }) => (canBeKey(key) ? (found[next++] ?? nothingKnown) : nothingKnown))
+  }
+  return { sound, inPlaces }
 }
 
 /** A request for a shard that does not exist is an error of the program, not of a caller. */

@@ -66,41 +66,36 @@ export class Keys {
 
   /** Rows of one kind in one shard, by the hex digits of their places. */
   async at(shard: number, kind: number, places: ReadonlyArray<Buffer>): Promise<ReadonlyMap<string, Row>> {
-    const found = new Map<string, Row>()
-    await Promise.all(
-      slices(places, mostNamed).map(async (slice) => {
-        const rows = await this.#session.rows(
-          `SELECT * FROM shards WHERE store = ? AND shard = ? AND kind = ${kind} AND place IN ?`,
-          [this.#session.store, shard, slice],
-        )
-        for (const row of rows) found.set(bytesIn(row, "place").toString("hex"), row)
-      }),
+    const query = `SELECT * FROM shards WHERE store = ? AND shard = ? AND kind = ${kind} AND place IN ?`
+    const pages = await Promise.all(
+      slices(places, mostNamed).map((slice) =>
+        this.#session.rows(query, [this.#session.store, shard, slice]),
+      ),
     )
-    return found
+    return new Map(pages.flat().map((row) => [bytesIn(row, "place").toString("hex"), row]))
   }
 
   /** The rows of keys, in order. Keys of several shards are read side by side. */
   async rowsOf(keys: ReadonlyArray<TimerKey>): Promise<ReadonlyArray<Row | undefined>> {
-    const byShard = new Map<number, Array<number>>()
-    keys.forEach((key, index) => {
-      const shard = this.shardOf(key)
-      const indexes = byShard.get(shard)
-      if (indexes === undefined) byShard.set(shard, [index])
-      else indexes.push(index)
-    })
-    const places = keys.map(keyPlace)
-    const found: Array<Row | undefined> = new Array(keys.length)
-    await Promise.all(
-      [...byShard].map(async ([shard, indexes]) => {
-        const rows = await this.at(
-          shard,
-          kinds.key,
-          indexes.flatMap((index) => places[index] ?? []),
-        )
-        for (const index of indexes) found[index] = rows.get(places[index]?.toString("hex") ?? "")
-      }),
+    const asked = keys.map((key) => ({ shard: this.shardOf(key), ref: keyPlace(key) }))
+    return this.namedRows(kinds.key, asked)
+  }
+
+  /** Rows of one kind by their places, in order. */
+  async namedRows(
+    kind: number,
+    asked: ReadonlyArray<{ readonly shard: number; readonly ref: Buffer }>,
+  ): Promise<ReadonlyArray<Row | undefined>> {
+    const byShard = Map.groupBy(asked, ({ shard }) => shard)
+    const found = new Map(
+      await Promise.all(
+        [...byShard].map(async ([shard, of]) => {
+          const places = of.map(({ ref }) => ref)
+          return [shard, await this.at(shard, kind, places)] as const
+        }),
+      ),
     )
-    return found
+    return asked.map(({ shard, ref }) => found.get(shard)?.get(ref.toString("hex")))
   }
 
   /** All that a slow change needs. */
@@ -192,23 +187,14 @@ export class Keys {
     keys: ReadonlyArray<TimerKey>,
     exclusiveUntilPart: number,
   ): Promise<ReadonlyMap<string, ReadonlyArray<Row>>> {
-    const found = new Map<string, Array<Row>>()
+    const query = "SELECT * FROM bodies WHERE store = ? AND uuid IN ? AND part < ?"
     const uuids = keys.map(({ uuid }) => uuidBytes(uuid))
-    await Promise.all(
-      slices(uuids, mostNamed).map(async (slice) => {
-        const rows = await this.#session.rows(
-          "SELECT * FROM bodies WHERE store = ? AND uuid IN ? AND part < ?",
-          [this.#session.store, slice, exclusiveUntilPart],
-        )
-        for (const row of rows) {
-          const uuid = bytesIn(row, "uuid").toString("hex")
-          const list = found.get(uuid)
-          if (list === undefined) found.set(uuid, [row])
-          else list.push(row)
-        }
-      }),
+    const pages = await Promise.all(
+      slices(uuids, mostNamed).map((slice) =>
+        this.#session.rows(query, [this.#session.store, slice, exclusiveUntilPart]),
+      ),
     )
-    return found
+    return Map.groupBy(pages.flat(), (row) => bytesIn(row, "uuid").toString("hex"))
   }
 }
 

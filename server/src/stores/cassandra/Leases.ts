@@ -2,7 +2,7 @@
 // conditional batch. A claim first takes the lease and then sets the fence of the shard's own partition. Until both are
 // done, nobody writes under the new epoch. If the claim ends in between, the next one goes on from its lease.
 import type { Announcement, Lease, Member } from "../../ports/ShardLeases.ts"
-import type { LeaseWork, MemberEntry } from "../serverStore.ts"
+import type { HeldLeases, LeaseWork, MemberEntry } from "../serverStore.ts"
 import { type LeaseWrites, ofLeases } from "./LeaseWrites.ts"
 import type { StoreParts } from "./Reader.ts"
 import { numberIn, textIn } from "./rows.ts"
@@ -45,9 +45,7 @@ const claim = async (
   return isFenced ? next : undefined
 }
 
-type Held = Parameters<LeaseWork<Parts>["renew"]>[1]
-
-const renew = async (parts: Parts, held: Held) => {
+const renew = async (parts: Parts, held: HeldLeases) => {
   for (let tries = 0; ; tries++) {
     const leases = new Map((await owners(parts)).map((lease) => [lease.shard, lease]))
     const own = held.map(({ shard, epoch }) => {
@@ -67,7 +65,7 @@ const renewal = ({ session }: Parts, { shard, epoch, counter, node }: Lease): St
   params: [BigInt(counter + 1), session.store, shard, BigInt(epoch), BigInt(counter), node ?? null],
 })
 
-const release = ({ session, leaseWrites }: Parts, held: Held) =>
+const release = ({ session, leaseWrites }: Parts, held: HeldLeases) =>
   Promise.all(
     held.map(({ shard, epoch }) =>
       leaseWrites.write(shard, {

@@ -1,6 +1,7 @@
 // Removes history. With a retention, rows of history expire in the database without any work here. What this module
 // removes are lives that do not expire in time: from an import, from before a shorter retention, or written by a command
 // that knew no retention. It reads the order of ends, and removes lives with conditional batches like any commit.
+import { shardOf } from "../../domain/TimerKey.ts"
 import type { KeyChange } from "../../ports/ShardStorage.ts"
 import {
   endsOf,
@@ -10,10 +11,10 @@ import {
   update,
   wordPlacesOfLife,
 } from "./changeStatements.ts"
-import { type LifeRow, lifeRowOf, mostNamed } from "./Keys.ts"
+import { type LifeRow, lifeRowOf, mostNamed, slices } from "./Keys.ts"
 import { keyAt, keyPlace, kinds, placeOf } from "./places.ts"
 import type { StoreParts } from "./Reader.ts"
-import { bytesIn, lifeOf, stampIn, textIn } from "./rows.ts"
+import { lifeOf, stampIn, textIn } from "./rows.ts"
 import type { Statement, Value } from "./Session.ts"
 import { allShards, type IndexRow, refsOf, ShardWalk } from "./scans.ts"
 
@@ -66,23 +67,16 @@ export class Pruning {
 
   async #remove(rows: ReadonlyArray<IndexRow>): Promise<number> {
     const lives = await refsOf(this.#parts.keys, kinds.life, rows)
-    const byKey = new Map<string, { readonly shard: number; readonly lives: Array<LifeRow> }>()
-    rows.forEach(({ shard }, index) => {
-      const row = lives[index]
-      if (row === undefined) return
-      const key = keyAt(bytesIn(row, "place"))
-      const of = byKey.get(key.uuid)
-      if (of === undefined) byKey.set(key.uuid, { shard, lives: [lifeRowOf(row)] })
-      else of.lives.push(lifeRowOf(row))
-    })
-    const byShard = Map.groupBy(byKey.values(), ({ shard }) => shard)
+    const found = lives.filter((row) => row !== undefined).map(lifeRowOf)
+    const byKey = Map.groupBy(found, ({ place }) => keyAt(place).uuid)
+    const byShard = Map.groupBy(byKey, ([uuid]) => shardOf(uuid, this.#parts.keys.shards))
     const counts = await Promise.all(
-      [...byShard].map(async ([shard, of]) => {
+      [...byShard].map(async ([shard, ofShard]) => {
         let removed = 0
-        for (let from = 0; from < of.length; from += mostNamed)
+        for (const some of slices(ofShard, mostNamed))
           removed += await this.#removeFrom(
             shard,
-            of.slice(from, from + mostNamed).map((one) => one.lives),
+            some.map(([, ofKey]) => ofKey),
           )
         return removed
       }),

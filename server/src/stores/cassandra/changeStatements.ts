@@ -221,11 +221,13 @@ const insert = (
   place: Buffer,
   columns: Columns,
   ttl: number,
-): Statement => {
+): Statement => insertInto("shards", { store, shard, kind, place, ...columns }, ttl)
+
+const insertInto = (table: string, columns: Columns, ttl: number): Statement => {
   const names = Object.keys(columns)
   return {
-    query: `INSERT INTO shards (store, shard, kind, place, ${names.join(", ")}) VALUES (?, ?, ?, ?, ${names.map(() => "?").join(", ")})${ttl === 0 ? "" : " USING TTL ?"}`,
-    params: [store, shard, kind, place, ...Object.values(columns), ...(ttl === 0 ? [] : [ttl])],
+    query: `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})${ttl === 0 ? "" : " USING TTL ?"}`,
+    params: [...Object.values(columns), ...(ttl === 0 ? [] : [ttl])],
   }
 }
 
@@ -235,21 +237,10 @@ export const bodyStatements = (
   { key, pending, payload, finished }: KeyChange,
 ): ReadonlyArray<Statement> => {
   const statements: Array<Statement> = []
-  const put = (part: number, columns: Columns, ttl = 0) => {
-    const names = Object.keys(columns)
-    statements.push({
-      query: `INSERT INTO bodies (store, uuid, part, stamp, ${names.join(", ")})
-        VALUES (?, ?, ?, ?, ${names.map(() => "?").join(", ")})${ttl === 0 ? "" : " USING TTL ?"}`,
-      params: [
-        at.store,
-        uuidBytes(key.uuid),
-        part,
-        at.stamp,
-        ...Object.values(columns),
-        ...(ttl === 0 ? [] : [ttl]),
-      ],
-    })
-  }
+  const { store, stamp } = at
+  const uuid = uuidBytes(key.uuid)
+  const put = (part: number, columns: Columns, ttl = 0) =>
+    statements.push(insertInto("bodies", { store, uuid, part, stamp, ...columns }, ttl))
   if (pending) {
     put(parts.timer, textsOf(pending))
     if (payload === "write" && pending.payload !== undefined)

@@ -1,15 +1,12 @@
 // Looks at keys: the pending timer, the last life, and the lives that the caller names.
 import type { Known } from "../../domain/Decision.ts"
 import type { Look } from "../../ports/ShardStorage.ts"
-import { canBeKey } from "../whyUnstorable.ts"
 import type { Keys, LifeRow } from "./Keys.ts"
 import { textIn } from "./rows.ts"
 import type { Row } from "./Session.ts"
 
 export const lookAt = async (keys: Keys, looks: ReadonlyArray<Look>): Promise<ReadonlyArray<Known>> => {
-  const possible = looks.map(({ key }) => canBeKey(key))
-  const rows = await keys.rowsOf(looks.map(({ key }) => key))
-  const found = rows.map((row, index) => (possible[index] ? row : undefined))
+  const found = await keys.rowsOf(looks.map(({ key }) => key))
   const [timers, lasts, named] = await Promise.all([
     pendingOf(keys, looks, found),
     Promise.all(looks.map((look, index) => lastOf(keys, look, found[index]))),

@@ -251,27 +251,15 @@ const isPendingAt = ({ order }: Scan, place: Buffer, row: Row): boolean => {
 }
 
 /** The rows that index rows name, in order. */
-export const refsOf = async (
+export const refsOf = (
   keys: Keys,
   kind: number,
   rows: ReadonlyArray<IndexRow>,
-): Promise<ReadonlyArray<Row | undefined>> => {
-  const byShard = Map.groupBy(rows, ({ shard }) => shard)
-  const found = new Map<number, ReadonlyMap<string, Row>>()
-  await Promise.all(
-    [...byShard].map(async ([shard, of]) => {
-      found.set(
-        shard,
-        await keys.at(
-          shard,
-          kind,
-          of.map(({ row }) => bytesIn(row, "ref")),
-        ),
-      )
-    }),
+): Promise<ReadonlyArray<Row | undefined>> =>
+  keys.namedRows(
+    kind,
+    rows.map(({ shard, row }) => ({ shard, ref: bytesIn(row, "ref") })),
   )
-  return rows.map(({ shard, row }) => found.get(shard)?.get(bytesIn(row, "ref").toString("hex")))
-}
 
 const headOf = (scan: Scan, place: Buffer, row: Timer | FinishedLife): ScannedHead => {
   const { timerId: timer_id, fireId: fire_id, revision } = row

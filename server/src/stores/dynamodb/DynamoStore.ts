@@ -81,13 +81,24 @@ const tallyIn = (item: DynamoItem): Tally => {
 }
 
 /** The tally of each shard. */
-export const readTallies = async ({ tables, names, shards }: Database): Promise<ReadonlyArray<Tally>> => {
-  const all = Array.from({ length: shards }, (_, shard) => shard)
-  const places = all.map((shard) => [fencePlace(names, shard), insertedPlace(names, shard)])
-  const keys = places.flat().map(({ key }) => key)
-  const items = await tables.getAll(names.control, keys)
-  const tallies = new Map(items.map((item) => [item["pk"], tallyIn(item)]))
-  return places.map((of) => tallyOfAll(of.map(({ key }) => ({ tally: tallies.get(key["pk"]) ?? {} }))))
+export const readTallies = async (database: Database): Promise<ReadonlyArray<Tally>> =>
+  (await readCounters(database)).map((ofShard) =>
+    tallyOfAll(ofShard.map((item) => ({ tally: tallyIn(item) }))),
+  )
+
+/** What counts the writes of each shard: its fence, and its inserts without an owner. */
+export const readCounters = async ({
+  tables,
+  names,
+  shards,
+}: Database): Promise<ReadonlyArray<ReadonlyArray<DynamoItem>>> => {
+  const places = Array.from({ length: shards }, (_, shard) => [
+    fencePlace(names, shard).key,
+    insertedPlace(names, shard).key,
+  ])
+  const items = await tables.getAll(names.control, places.flat())
+  const byKey = new Map(items.map((item) => [item["pk"], item]))
+  return places.map((ofShard) => ofShard.map(({ pk }) => byKey.get(pk) ?? {}))
 }
 
 const work: ServerWork<Connection> = {

@@ -8,7 +8,7 @@ import { DynamoFailure } from "@punctual/aws/DynamoFailure"
 import type { DynamoItem } from "@punctual/aws/DynamoItem"
 import { itemUpdateOf } from "@punctual/aws/DynamoTables"
 import type { Announcement, Lease, Member } from "../../ports/ShardLeases.ts"
-import type { LeaseWork, MemberEntry } from "../serverStore.ts"
+import type { HeldLeases, LeaseWork, MemberEntry } from "../serverStore.ts"
 import { compareUtf8 } from "../Utf8Order.ts"
 import type { Database } from "./Database.ts"
 import { fencePlace, foreignPlace, leasesPlace } from "./keys.ts"
@@ -70,12 +70,10 @@ const claim = async (database: Database, expected: Lease, node: string): Promise
   return leaseOf(next, foreign, shard)
 }
 
-type Held = Parameters<LeaseWork<Database>["renew"]>[1]
-
 /** An expression is limited, so more shards need a second write. */
 const renewedAtOnce = 64
 
-const renew = async (database: Database, held: Held) => {
+const renew = async (database: Database, held: HeldLeases) => {
   const renewed = new Set<number>()
   for (let from = 0; from < held.length; from += renewedAtOnce)
     for (const shard of await renewSome(database, held.slice(from, from + renewedAtOnce))) renewed.add(shard)
@@ -86,7 +84,7 @@ const renew = async (database: Database, held: Held) => {
 }
 
 /** Returns the shards that are still held. A shard that was lost fails the write, and is left out of the next one. */
-const renewSome = async ({ tables, names }: Database, held: Held): Promise<ReadonlyArray<number>> => {
+const renewSome = async ({ tables, names }: Database, held: HeldLeases): Promise<ReadonlyArray<number>> => {
   let left = held
   while (left.length > 0) {
     const isHeld = (expression: DynamoExpression) =>
@@ -99,7 +97,7 @@ const renewSome = async ({ tables, names }: Database, held: Held): Promise<Reado
   return left.map(({ shard }) => shard)
 }
 
-const release = async ({ tables, names }: Database, held: Held): Promise<void> => {
+const release = async ({ tables, names }: Database, held: HeldLeases): Promise<void> => {
   for (const { shard, epoch } of held)
     await tables.update(leasesPlace(names), { remove: [`n${shard}`, `h${shard}`] }, (expression) =>
       expression.equals(`h${shard}`, epoch),

@@ -10,8 +10,8 @@ import { shardOf } from "../../domain/TimerKey.ts"
 import type { KeptRow } from "../RowCounting.ts"
 import { keeperOf, type StoreKeeper } from "../storeKeeper.ts"
 import type { Database } from "./Database.ts"
-import { explainedDynamo, readTallies, tablesAt } from "./DynamoStore.ts"
-import { fencePlace, insertedPlace, tableNamesOf } from "./keys.ts"
+import { explainedDynamo, readCounters, readTallies, tablesAt } from "./DynamoStore.ts"
+import { tableNamesOf } from "./keys.ts"
 import { dynamoLeases } from "./Leases.ts"
 import { openTables, programVersion, readSizes, shownTables, storedSchema } from "./openTables.ts"
 import { lifeOf, timerOf } from "./rows.ts"
@@ -59,17 +59,12 @@ export const dynamoKeeper = (place: DynamoPlace): StoreKeeper => {
 }
 
 /** Changes with every write of a timer, a life or a document. */
-export const writtenState = async ({ tables, names, shards }: Database): Promise<string> => {
-  const all = Array.from({ length: shards }, (_, shard) => [
-    fencePlace(names, shard),
-    insertedPlace(names, shard),
-  ])
-  const keys = all.flat().map(({ key }) => key)
-  const items = await tables.getAll(names.control, keys)
-  const numbers = items.map(
-    ({ pk, epoch = 0, number = 0, created = 0 }) => `${pk} ${epoch} ${number} ${created}`,
-  )
-  return [...numbers.sort(), await new DynamoDocuments(tables, names.control).version()].join("\n")
+export const writtenState = async (database: Database): Promise<string> => {
+  const numbers = (await readCounters(database))
+    .flat()
+    .map(({ pk, epoch = 0, number = 0, created = 0 }) => `${pk} ${epoch} ${number} ${created}`)
+  const documents = new DynamoDocuments(database.tables, database.names.control)
+  return [...numbers, await documents.version()].join("\n")
 }
 
 async function* pagesOf(tables: DynamoTables, table: string): AsyncGenerator<ReadonlyArray<DynamoItem>> {

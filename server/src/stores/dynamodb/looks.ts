@@ -37,7 +37,7 @@ export const lookAt = async (
 }
 
 const known = async (database: Database, look: Look, first: DynamoItem | undefined): Promise<Known> => {
-  const { key, lives, withPayload } = look
+  const { key, lives } = look
   if (first?.["last_id"] === undefined && (lives === undefined || lives.length === 0))
     return knownOf(look, first, undefined, [])
   let item = first
@@ -59,9 +59,7 @@ const known = async (database: Database, look: Look, first: DynamoItem | undefin
       item = await database.tables.get(own)
       continue
     }
-    return knownOf({ key, withPayload, ...(lives === undefined ? {} : { lives }) }, again, last, [
-      ...byId.values(),
-    ])
+    return knownOf(look, again, last, [...byId.values()])
   }
   throw new Error("a key changed again and again while it was read")
 }

@@ -4,7 +4,7 @@
 import { randomUUID } from "node:crypto"
 import type { Document } from "@punctual/documents/mongodb/Commands"
 import type { Announcement, Lease, Member } from "../../ports/ShardLeases.ts"
-import type { LeaseWork, MemberEntry } from "../serverStore.ts"
+import type { HeldLeases, LeaseWork, MemberEntry } from "../serverStore.ts"
 import type { MongodbConnection } from "./MongodbStore.ts"
 
 const readOwners = async ({ commands }: MongodbConnection): Promise<ReadonlyArray<Lease>> =>
@@ -33,9 +33,7 @@ const claim = async (
   return settled.epoch === lease.epoch ? lease : undefined
 }
 
-type Held = Parameters<LeaseWork<MongodbConnection>["renew"]>[1]
-
-const renew = async ({ commands, commits }: MongodbConnection, held: Held) => {
+const renew = async ({ commands, commits }: MongodbConnection, held: HeldLeases) => {
   const shards = held.map(({ shard }) => shard)
   await commits.finishForeign(shards)
   const q = { $or: held.map(({ shard, epoch }) => ({ _id: shard, epoch })), node: { $exists: true } }
@@ -49,7 +47,7 @@ const renew = async ({ commands, commits }: MongodbConnection, held: Held) => {
   })
 }
 
-const release = ({ commands }: MongodbConnection, held: Held) =>
+const release = ({ commands }: MongodbConnection, held: HeldLeases) =>
   commands.update(
     "leases",
     held.map(({ shard, epoch }) => ({ q: { _id: shard, epoch }, u: { $unset: { node: "" } } })),

@@ -20,7 +20,7 @@ interface Query {
 /** How many timers are read at once for a page that bytes may end. */
 const dueStep = 64
 
-export const readDue = (commands: Commands, query: DueQuery): Promise<DuePage> =>
+export const readDue = ({ commands }: MongodbConnection, query: DueQuery): Promise<DuePage> =>
   duePageOf(dueTimers(commands, query), query.limit)
 
 async function* dueTimers(commands: Commands, query: DueQuery): AsyncGenerator<Timer> {
@@ -41,7 +41,10 @@ async function* dueTimers(commands: Commands, query: DueQuery): AsyncGenerator<T
   }
 }
 
-export const readHeads = async (commands: Commands, query: DueQuery): Promise<ReadonlyArray<TimerHead>> => {
+export const readHeads = async (
+  { commands }: MongodbConnection,
+  query: DueQuery,
+): Promise<ReadonlyArray<TimerHead>> => {
   const projection = { namespace: 1, timer_id: 1, fire_id: 1, fire_at: 1 }
   const rows = await readAll(commands, dueQueries(query), query.limit, projection)
   return rows.map((row) => ({ ...timerKeyIn(row), fireId: row["fire_id"], fireAt: row["fire_at"] }))
@@ -49,7 +52,7 @@ export const readHeads = async (commands: Commands, query: DueQuery): Promise<Re
 
 /** A list over many namespaces has many scans. A few run at once, so that none waits long for a connection. */
 export const readScan = async (
-  commands: Commands,
+  { commands }: MongodbConnection,
   scans: ReadonlyArray<Scan>,
 ): Promise<ReadonlyArray<ReadonlyArray<ScannedHead>>> => {
   const pages: Array<ReadonlyArray<ScannedHead>> = []
@@ -71,7 +74,7 @@ export const readScan = async (
 const scansAtOnce = 8
 
 export const readCount = async (
-  commands: Commands,
+  { commands }: MongodbConnection,
   scans: ReadonlyArray<Scan>,
   limit: number,
 ): Promise<number> => {
@@ -84,7 +87,7 @@ export const readCount = async (
 
 /** Only the documents of keys in use have a namespace. Reserved names begin with _, and ` is the next character. */
 export const readNames = async (
-  commands: Commands,
+  { commands }: MongodbConnection,
   exclusiveAfter: string,
   limit: number,
 ): Promise<ReadonlyArray<string>> => {

@@ -5,11 +5,11 @@ import type { Commands, Document } from "@punctual/documents/mongodb/Commands"
 import { type Known, nothingKnown } from "../../domain/Decision.ts"
 import type { Look } from "../../ports/ShardStorage.ts"
 import { mostRounds } from "./limits.ts"
+import type { MongodbConnection } from "./MongodbStore.ts"
 import { lifeIdOf, lifeOf, timerOf } from "./rows.ts"
 
 export const lookAt = async (
-  commands: Commands,
-  help: (shard: number) => Promise<void>,
+  { commands, commits }: MongodbConnection,
   looks: ReadonlyArray<Look>,
 ): Promise<ReadonlyArray<Known>> => {
   const known: Array<Known | undefined> = new Array(looks.length)
@@ -19,7 +19,7 @@ export const lookAt = async (
       commands,
       left.map(({ look }) => look),
     )
-    for (const shard of torn) await help(shard)
+    for (const shard of torn) await commits.help(shard)
     left = left.filter(({ place }, index) => {
       known[place] = found[index]
       return found[index] === undefined

@@ -3,10 +3,11 @@
 // and the next pruning removes it.
 import type { Commands, Document, UpdateOne } from "@punctual/documents/mongodb/Commands"
 import { nextLastOf, traceOf, updateOf } from "./Application.ts"
+import type { MongodbConnection } from "./MongodbStore.ts"
 import { lifeColumns } from "./rows.ts"
 
 export const prune = async (
-  commands: Commands,
+  { commands }: MongodbConnection,
   exclusiveBeforeMs: number,
   limit: number,
 ): Promise<number> => {

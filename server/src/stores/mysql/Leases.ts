@@ -2,7 +2,7 @@
 import { literal, literals } from "@punctual/documents/mysql/mysqlText"
 import type { Announcement, Lease, Member } from "../../ports/ShardLeases.ts"
 import { type LeaseRow, leaseOf, renewedOf } from "../leaseRows.ts"
-import type { LeaseWork, MemberEntry } from "../serverStore.ts"
+import type { HeldLeases, LeaseWork, MemberEntry } from "../serverStore.ts"
 import { isUnmet } from "./failures.ts"
 import type { Session } from "./MysqlSessions.ts"
 import { orOfAll, textColumn } from "./rows.ts"
@@ -40,13 +40,11 @@ const claim = async (session: Session, expected: Lease, node: string): Promise<L
   }
 }
 
-type Held = Parameters<LeaseWork<Session>["renew"]>[1]
-
-const areHeld = (held: Held): string =>
+const areHeld = (held: HeldLeases): string =>
   orOfAll(held.map(({ shard, epoch }) => `(l.shard = ${shard} AND l.epoch = ${epoch})`))
 
 /** Renews all leases at once. The fences are read but not locked, so a slow write delays no renewal. */
-const renew = async (session: Session, held: Held) => {
+const renew = async (session: Session, held: HeldLeases) => {
   const condition = `l.node IS NOT NULL AND ${areHeld(held)}`
   const [, rows = []] = await session.transaction<LeaseRow>([
     `UPDATE leases AS l FORCE INDEX (PRIMARY) SET l.counter = l.counter + 1 WHERE ${condition}`,
@@ -55,7 +53,7 @@ const renew = async (session: Session, held: Held) => {
   return renewedOf(held, rows)
 }
 
-const release = (session: Session, held: Held) =>
+const release = (session: Session, held: HeldLeases) =>
   session.run([`UPDATE leases AS l FORCE INDEX (PRIMARY) SET l.node = NULL WHERE ${areHeld(held)}`])
 
 /** Sets a column only if the entry belongs to this process. */

@@ -1,9 +1,8 @@
 // Reads the rows of many keys in one transaction, so that they show one instant.
-import { type Known, nothingKnown } from "../../domain/Decision.ts"
+import type { Known } from "../../domain/Decision.ts"
 import type { FinishedLife, TimerKey } from "../../domain/Timer.ts"
 import type { Look } from "../../ports/ShardStorage.ts"
 import { lifeOfColumns, timerOfColumns } from "../columnRows.ts"
-import { canBeKey, isFireId } from "../whyUnstorable.ts"
 import type { Session } from "./MysqlSessions.ts"
 import {
   type EndedRow,
@@ -47,9 +46,7 @@ export const lookStatements = (looks: ReadonlyArray<Look>): ReadonlyArray<string
       : heavy.length === 0
         ? "NULL AS payload"
         : `IF(${uuid} IN (${heavy.join(", ")}), ${from}.payload, NULL) AS payload`
-  const named = looks.flatMap(({ key, lives = [] }) =>
-    lives.filter(({ fireId }) => isFireId(fireId)).map((life) => ({ key, ...life })),
-  )
+  const named = looks.flatMap(({ key, lives = [] }) => lives.map((life) => ({ key, ...life })))
   return [
     `SELECT ${timerColumns}, ${payload("b", "t.uuid")} FROM timers AS t FORCE INDEX (timers_by_id) ${withBodies}
       WHERE ${ofKeys("t", keys)}`,
@@ -63,11 +60,8 @@ export const lookStatements = (looks: ReadonlyArray<Look>): ReadonlyArray<string
   ]
 }
 
-/** A key that cannot be stored is left out. Nothing is stored under it. */
 export const lookAt = async (session: Session, looks: ReadonlyArray<Look>): Promise<ReadonlyArray<Known>> => {
-  const sound = looks.filter(({ key }) => canBeKey(key))
-  if (sound.length === 0) return looks.map(() => nothingKnown)
-  const results = await session.snapshot<PendingRow & EndedRow>(lookStatements(sound))
+  const results = await session.snapshot<PendingRow & EndedRow>(lookStatements(looks))
   const [pending = [], last = [], lives = []] = results.map((rows) => rows.map(withFireId))
   const pendingRows = new Map(pending.map((row) => [row.uuid, row]))
   const lastRows = new Map(last.map((row) => [row.uuid, row]))

@@ -1,7 +1,7 @@
 // Shard leases and members as rows. Only a claim locks the fence.
 import type { Announcement, Lease, Member } from "../../ports/ShardLeases.ts"
 import { type LeaseRow, leaseOf, renewedOf } from "../leaseRows.ts"
-import type { LeaseWork, MemberEntry } from "../serverStore.ts"
+import type { HeldLeases, LeaseWork, MemberEntry } from "../serverStore.ts"
 import { leaseSql } from "./statements.ts"
 
 const readOwners = async (sql: Bun.SQL): Promise<ReadonlyArray<Lease>> => {
@@ -15,11 +15,9 @@ const claim = async (sql: Bun.SQL, expected: Lease, node: string): Promise<Lease
   return rows[0] === undefined ? undefined : leaseOf(rows[0])
 }
 
-type Held = Parameters<LeaseWork<Bun.SQL>["renew"]>[1]
+const columnsOf = (held: HeldLeases) => [held.map(({ shard }) => shard), held.map(({ epoch }) => epoch)]
 
-const columnsOf = (held: Held) => [held.map(({ shard }) => shard), held.map(({ epoch }) => epoch)]
-
-const renew = async (sql: Bun.SQL, held: Held) => {
+const renew = async (sql: Bun.SQL, held: HeldLeases) => {
   const rows: ReadonlyArray<Pick<LeaseRow, "shard" | "foreign_writes">> = await sql.unsafe(
     leaseSql.renew,
     columnsOf(held),
@@ -27,7 +25,8 @@ const renew = async (sql: Bun.SQL, held: Held) => {
   return renewedOf(held, rows)
 }
 
-const release = (sql: Bun.SQL, held: Held): Promise<unknown> => sql.unsafe(leaseSql.release, columnsOf(held))
+const release = (sql: Bun.SQL, held: HeldLeases): Promise<unknown> =>
+  sql.unsafe(leaseSql.release, columnsOf(held))
 
 const announce = async (
   sql: Bun.SQL,

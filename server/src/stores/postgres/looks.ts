@@ -1,9 +1,8 @@
 // Reads the rows of many keys in one statement, so that they show one instant.
-import { type Known, nothingKnown } from "../../domain/Decision.ts"
+import type { Known } from "../../domain/Decision.ts"
 import type { FinishedLife, Timer } from "../../domain/Timer.ts"
 import type { Look } from "../../ports/ShardStorage.ts"
 import { type LifeColumns, lifeOfColumns, type TimerColumns, timerOfColumns } from "../columnRows.ts"
-import { canBeKey, isFireId } from "../whyUnstorable.ts"
 import { lifeColumns, timerColumns } from "./rows.ts"
 
 interface FoundRow {
@@ -38,24 +37,10 @@ export const lookSql = `SELECT a.place::integer AS place, 'pending' AS what, ${a
     ORDER BY h.revision LIMIT 1
   ) AS l`
 
-/** A key that cannot be stored is left out, because PostgreSQL would refuse the whole call. */
 export const lookAt = async (sql: Bun.SQL, looks: ReadonlyArray<Look>): Promise<ReadonlyArray<Known>> => {
-  const known = looks.map(({ key }) => (canBeKey(key) ? undefined : nothingKnown))
-  const found = await lookAtSound(
-    sql,
-    looks.filter((_, index) => known[index] === undefined),
-  )
-  let next = 0
-  return known.map((unused) => unused ?? found[next++] ?? nothingKnown)
-}
-
-const lookAtSound = async (sql: Bun.SQL, looks: ReadonlyArray<Look>): Promise<ReadonlyArray<Known>> => {
-  if (looks.length === 0) return []
   // Places count from 1, as in the statement.
   const named = looks.flatMap(({ key, lives = [], withPayload }, index) =>
-    lives
-      .filter(({ fireId }) => isFireId(fireId))
-      .map((life) => ({ place: index + 1, key, withPayload, ...life })),
+    lives.map((life) => ({ place: index + 1, key, withPayload, ...life })),
   )
   const rows: ReadonlyArray<FoundRow> = await sql.unsafe(lookSql, [
     looks.map(({ key }) => key.namespace),
