@@ -84,10 +84,10 @@ export class GroupMember {
   }
 
   /**
-   * Takes part in the group until `stop`. Fails only before the member has joined for the first time, and only if
-   * joining cannot succeed with these settings.
+   * Takes part in the group until `stop`. Fails only before the member has joined for the first time, only while
+   * somebody waits for that, and only if joining cannot succeed with these settings.
    */
-  async run(onJoined: (partitions: ReadonlyArray<number>) => void): Promise<void> {
+  async run(onJoined: (partitions: ReadonlyArray<number>) => void, isAwaited: () => boolean): Promise<void> {
     let hasJoined = false
     let pauseMs = firstPauseMs
     while (!this.#isStopped) {
@@ -99,7 +99,7 @@ export class GroupMember {
         if (!mustJoinAgain) await this.#stay()
       } catch (error) {
         if (this.#isStopped) return
-        if (!hasJoined && isLastingFailure(error)) throw error
+        if (!hasJoined && isAwaited() && isLastingFailure(error)) throw error
         await this.#noteFailure(error)
         await this.#sleep(pauseMs)
         pauseMs = Math.min(longestPauseMs, 2 * pauseMs)

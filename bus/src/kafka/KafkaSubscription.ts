@@ -45,7 +45,10 @@ const commitEveryMs = 50
 const pauseMs = 500
 /** How often the subscription looks at its partitions without a reason. */
 const lookEveryMs = 1_000
-/** How long `subscribe` waits for partitions, if other members have them all. */
+/**
+ * How long `subscribe` waits for partitions. Other members may have them all, or the broker may still wait for a member
+ * whose process was killed.
+ */
 const firstPartitionsWithinMs = 3_000
 const settleWithinMs = 5_000
 
@@ -150,16 +153,24 @@ class GroupReader implements DeliveryContext {
     return this.#options.setAside(aside)
   }
 
-  /** Resolves when the member has partitions, or when it is clear that others have them all. */
-  join(): Promise<void> {
+  /** Resolves when the member has partitions, or after a while. Then the member goes on trying. */
+  async join(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    let timer: ReturnType<typeof setTimeout> | undefined
-    this.#running = this.#member.run((partitions) => {
-      if (partitions.length > 0) resolve()
-      else timer ??= setTimeout(resolve, firstPartitionsWithinMs)
-    })
+    let isAwaited = true
+    const timer = setTimeout(resolve, firstPartitionsWithinMs)
+    this.#running = this.#member.run(
+      (partitions) => {
+        if (partitions.length > 0) resolve()
+      },
+      () => isAwaited,
+    )
     this.#running.catch(reject)
-    return promise.finally(() => clearTimeout(timer))
+    try {
+      await promise
+    } finally {
+      isAwaited = false
+      clearTimeout(timer)
+    }
   }
 
   /** Never ends. */

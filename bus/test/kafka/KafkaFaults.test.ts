@@ -1,8 +1,8 @@
 // The laws of the bus when the broker, the network or the handler fails.
 import { expect, test } from "bun:test"
-import { Effect, Exit, Fiber, Latch, Scope } from "effect"
+import { Context, Effect, Exit, Fiber, Latch, Layer, Scope } from "effect"
 import { murmur2 } from "../../../drivers/kafka/kafka.ts"
-import type { Bus } from "../../src/Bus.ts"
+import { Bus } from "../../src/Bus.ts"
 import type { KafkaOptions } from "../../src/kafka/KafkaBus.ts"
 import { rigOfFile, withBusOf } from "../../testkit/BrokerRig.ts"
 import { groups, Listener, sampleMessage } from "../../testkit/BusFixture.ts"
@@ -129,6 +129,21 @@ describeKafka("when things fail", () => {
           yield* untilNothingIsLeft(bus)
         }),
       { servers: [proxy.address], sessionTimeoutMs: 2_000 },
+    )
+  })
+
+  test("a member does not wait for one that the broker still counts on, although it is gone", async () => {
+    await using proxied = await rig().proxied()
+    const silent = { intake: lateIntake, sessionTimeoutMs: 300_000 }
+    await withBusOf(rig().bus({ ...silent, servers: [proxied.network.address] }), (gone) =>
+      Effect.gen(function* () {
+        yield* gone.subscribe(new Listener().subscription)
+        proxied.network.cut()
+        const next = Context.get(yield* Layer.build(rig().bus(silent)), Bus)
+        const subscribing = yield* Effect.forkScoped(next.subscribe(new Listener().subscription))
+        yield* until("the next one has subscribed", () => subscribing.pollUnsafe() !== undefined)
+        yield* Fiber.join(subscribing)
+      }),
     )
   })
 
