@@ -10,6 +10,17 @@ export const builtPages = async (
   inExecutable: () => Promise<{ readonly default: string }>,
 ): Promise<PagePack | undefined> => {
   if (build.built !== undefined) return readPagePack(readFileSync((await inExecutable()).default))
-  const file = new URL(`../../web/dist/${product}.pack`, import.meta.url)
-  return existsSync(file) ? readPagePack(readFileSync(file)) : undefined
+  const warn = (text: string): void => void process.stderr.write(`${text}\n`)
+  return pagesFrom(new URL(`../../web/dist/${product}.pack`, import.meta.url), warn)
+}
+
+/** Another version of the sources may have built the file, in another form. Timers matter more than pages. */
+export const pagesFrom = (file: URL, warn: (text: string) => void): PagePack | undefined => {
+  if (!existsSync(file)) return undefined
+  try {
+    return readPagePack(readFileSync(file))
+  } catch {
+    warn(`${file.pathname} cannot be read, so its pages are not served. npm start builds them again.`)
+    return undefined
+  }
 }
