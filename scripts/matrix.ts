@@ -34,10 +34,13 @@ const clustersFile = "server/testkit/ClusterRun.ts"
 const crashesFile = "agent/test/process/crashes.test.ts"
 /** The package of the client. Here it also runs on several versions of Node, and tools of the registry check it. */
 const packageFile = "sdks/typescript/test/process/package.test.ts"
-/** Clusters that are upgraded. Here they begin with more versions. */
-const upgradesFile = "server/test/process/versionUpgrade.test.ts"
+/** Clusters that are upgraded. Here they begin with more versions, also with one whose nodes do not sign their calls. */
+const upgradesFiles = [
+  "server/test/process/versionUpgrade.test.ts",
+  "server/test/process/clusterUpgrade.test.ts",
+]
 /** They have parts of their own. */
-const ownParts: ReadonlyArray<string> = [consoleFile, crashesFile, upgradesFile, packageFile]
+const ownParts: ReadonlyArray<string> = [consoleFile, crashesFile, ...upgradesFiles, packageFile]
 
 const usage = `npm run test:matrix -- [options]
   --only PART    one of ${parts.join(", ")}
@@ -125,7 +128,7 @@ const run = async ({ parts, seeds, from }: Asked): Promise<ReadonlyArray<Result>
     results.push(await runTests({ title: "crashes", files: [crashesFile], ...crashesEffort }, true))
   }
   if (parts.includes("upgrades")) {
-    results.push(await runTests({ title: "upgrades", files: [upgradesFile], ...matrixEffort }, true))
+    results.push(await runTests({ title: "upgrades", files: upgradesFiles, ...matrixEffort }, true))
   }
   if (parts.includes("client")) {
     results.push(await runTests({ title: "client", files: [packageFile], ...matrixEffort }, true))
