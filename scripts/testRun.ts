@@ -24,6 +24,8 @@ export const runTests = async (run: TestRun, isAlone: boolean): Promise<Result> 
         args: [
           "test",
           `--timeout=${run.timeoutMs ?? 60_000}`,
+          // Of the tests that may run together, as many as the machine can take beside other files.
+          "--max-concurrency=3",
           "--reporter=junit",
           `--reporter-outfile=${reportFile}`,
           ...(run.args ?? []),

@@ -234,7 +234,11 @@ start)
     kill -0 "$(cat service.pid)" || { cat service.log; exit 1; }
     sleep 0.1
   done ;;
-stop) kill "$(cat service.pid)"; while kill -0 "$(cat service.pid)" 2> /dev/null; do sleep 0.1; done ;;
+stop)
+  pid=$(cat service.pid)
+  kill "$pid"
+  # Linux keeps the entry of an ended process until its new parent asks for it, which may take a second.
+  while kill -0 "$pid" 2> /dev/null && ! grep -qs "^State:.Z" "/proc/$pid/status"; do sleep 0.1; done ;;
 esac
 `
 

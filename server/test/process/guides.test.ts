@@ -37,7 +37,8 @@ const expectToWork = async (path: string, servers?: DocumentServers) => {
 }
 
 describeUnless(reason, "the commands of a document work", () => {
-  test.each(guides().filter((path) => ![messages, rabbitmq, cluster].includes(path)))(
+  // Each document has a folder and ports of its own. --max-concurrency bounds how many are followed at once.
+  test.concurrent.each(guides().filter((path) => ![messages, rabbitmq, cluster].includes(path)))(
     "%s",
     (path) => expectToWork(path),
     withinMs,

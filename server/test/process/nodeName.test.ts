@@ -67,7 +67,8 @@ describePostgres("installed", "the name of a node", () => {
     expect(await service.terminate()).toBe(0)
   }, 60_000)
 
-  test("is taken over after the lease time when the machine of the last process cannot be asked", async () => {
+  // These three wait for the time of a lease, each on a store of its own.
+  test.concurrent("is taken over after the lease time when the machine of the last process cannot be asked", async () => {
     using folder = new TemporaryFolder()
     const { url, schema } = server().database()
     await using service = node(folder, url)
@@ -79,7 +80,7 @@ describePostgres("installed", "the name of a node", () => {
     expect(await service.terminate()).toBe(0)
   }, 60_000)
 
-  test("goes to one of two processes that start after such a crash, and the other refuses to start", async () => {
+  test.concurrent("goes to one of two processes that start after such a crash, and the other refuses to start", async () => {
     using folder = new TemporaryFolder()
     const { url, schema } = server().database()
     await using crashed = node(folder, url)
@@ -102,7 +103,7 @@ describePostgres("installed", "the name of a node", () => {
     expect(await winner.terminate()).toBe(0)
   }, 60_000)
 
-  test("is lost by a process that was frozen while another took it: the frozen one ends", async () => {
+  test.concurrent("is lost by a process that was frozen while another took it: the frozen one ends", async () => {
     using folder = new TemporaryFolder()
     const { url } = server().database()
     await using frozen = node(folder, url)

@@ -129,8 +129,9 @@ describe("what AWS refuses", () => {
     [503, "ServiceUnavailable", "told by AWS"],
     [400, "ThrottlingException", "told by AWS"],
   ] as const
+  // Most of them wait between the client's tries.
   for (const [status, type, advice] of cases) {
-    test(`${type}: the message says what to do and shows no key`, async () => {
+    test.concurrent(`${type}: the message says what to do and shows no key`, async () => {
       await answering(status, type, async (url) => {
         const message = await refusal(url)
         expect(message).toContain(advice)
@@ -140,7 +141,7 @@ describe("what AWS refuses", () => {
     }, 30_000)
   }
 
-  test("an endpoint whose certificate nobody known has signed is refused, and named", async () => {
+  test.concurrent("an endpoint whose certificate nobody known has signed is refused, and named", async () => {
     using folder = new TemporaryFolder()
     const nowhere = { host: "127.0.0.1", port: 1 }
     await using front = await TlsFront.before(nowhere, makeCertificates(folder.path))
@@ -152,7 +153,7 @@ describe("what AWS refuses", () => {
     expect(message).not.toContain("hidden-secret")
   }, 30_000)
 
-  test("an address where nobody listens is named", async () => {
+  test.concurrent("an address where nobody listens is named", async () => {
     const message = await refusal("dynamodb://key:hidden-secret@eu-central-1/p?endpoint=http://127.0.0.1:1")
     expect(message).toContain("DynamoDB does not answer at http://127.0.0.1:1/")
     expect(message).not.toContain("hidden-secret")
