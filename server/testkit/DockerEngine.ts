@@ -90,15 +90,9 @@ export class DockerEngine implements AsyncDisposable {
    * Makes a base image out of Debian's packages under this name: what the real base has, as far as the service needs it.
    */
   importBase(name: string): void {
-    const { folder } = this.#server.place
-    const base = join(folder, "base")
-    if (!unpackDebian(["libc6", "base-files", "netbase"], base, "The test of the image needs a base"))
-      throw new Error("no base: apt-get could not fetch libc6")
-    mkdirSync(join(base, "etc"), { recursive: true })
-    writeFileSync(join(base, "etc/passwd"), "nonroot:x:65532:65532:nonroot:/:/sbin/nologin\n")
-    const archive = join(folder, "base.tar")
-    execFileSync("tar", ["--create", "--file", archive, "--directory", base, "."])
-    this.docker("import", archive, name)
+    const folder = fetchedFolder({ name: "image-base-1", fill: fillBase })
+    if (folder === undefined) throw new Error("no base: apt-get could not fetch libc6")
+    this.docker("import", join(folder, "base.tar"), name)
   }
 
   /** Containers and mounts would outlive the engine. */
@@ -109,6 +103,16 @@ export class DockerEngine implements AsyncDisposable {
     for (const mount of mountsBelow(this.#server.place.folder)) execFileSync("umount", ["--lazy", mount])
     await this.#server[Symbol.asyncDispose]()
   }
+}
+
+const fillBase = (folder: string): boolean => {
+  const base = join(folder, "base")
+  if (!unpackDebian(["libc6", "base-files", "netbase"], base, "The test of the image needs a base"))
+    return false
+  mkdirSync(join(base, "etc"), { recursive: true })
+  writeFileSync(join(base, "etc/passwd"), "nonroot:x:65532:65532:nonroot:/:/sbin/nologin\n")
+  execFileSync("tar", ["--create", "--file", join(folder, "base.tar"), "--directory", base, "."])
+  return true
 }
 
 const socketIn = (folder: string): string => `unix://${join(folder, "docker.sock")}`
