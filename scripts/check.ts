@@ -52,12 +52,26 @@ const asked = (): Asked => {
 
 const staticTitle = "static"
 
-const staticChecks: ReadonlyArray<Program> = [
+/**
+ * On one thread, because threads of the compiler repeat much of each other's work. The fast run keeps what it has learned
+ * for the next fast run. All other runs check everything anew.
+ */
+const typesOf = (title: string, project: string, isFast: boolean): Program => {
+  const kept = `node_modules/.cache/punctual/${project.replaceAll("/", "-")}.tsbuildinfo`
+  const incremental = isFast ? ["--incremental", "--tsBuildInfoFile", kept] : []
+  return {
+    title,
+    command: installed("tsc"),
+    args: ["--project", project, "--singleThreaded", ...incremental],
+  }
+}
+
+const staticChecks = (isFast: boolean): ReadonlyArray<Program> => [
   { title: "format and lint", command: installed("biome"), args: ["check", "--error-on-warnings", "."] },
-  { title: "types", command: installed("tsc"), args: ["--project", "tsconfig.json"] },
-  { title: "types of the pages", command: installed("tsc"), args: ["--project", "web/tsconfig.json"] },
+  typesOf("types", "tsconfig.json", isFast),
+  typesOf("types of the pages", "web/tsconfig.json", isFast),
   // Without the types of a runtime: the client uses only what all of them have.
-  { title: "types of the client", command: installed("tsc"), args: ["--project", "sdks/typescript"] },
+  typesOf("types of the client", "sdks/typescript/tsconfig.json", isFast),
 ]
 
 /** Only the fast group can use all cores. It does so when no other group runs. */
@@ -85,7 +99,10 @@ const staticStep =
     return { title: staticTitle, passed: isGood ? 1 : 0, failures, skips: [], secondsByFile: new Map() }
   }
 
-/** Lanes run in parallel. The steps of a lane run one after the other. A lane without steps takes the last step of the longest one. */
+/**
+ * Lanes run in parallel. There are three on two cores, because most tests that start programs wait half of the time. The
+ * steps of a lane run one after the other. A lane without steps takes the last step of the longest one.
+ */
 const runLanes = async (lanes: ReadonlyArray<ReadonlyArray<Step>>): Promise<ReadonlyArray<Result>> => {
   const waiting = lanes.map((steps) => [...steps])
   const isAlone = waiting.flat().length === 1
@@ -128,11 +145,11 @@ const runAll = async (what: Asked): Promise<ReadonlyArray<Result>> => {
     return length === 0 ? [] : [`${group} ${length}`]
   })
   console.log(`Test files: ${chosen.length === 0 ? "none" : chosen.join(", ")}`)
-  const statics = staticChecks.map(staticStep)
+  const statics = staticChecks(what.isFast).map(staticStep)
   const sideBySide = what.isFast
     ? await runLanes([statics, tests("fast")])
-    : await runLanes([[...statics, ...tests("fast"), ...tests("pages")], tests("servers")])
-  // These tests wait most of the time, so a third lane takes files of both groups.
+    : await runLanes([[...statics, ...tests("fast")], tests("pages"), tests("servers")])
+  // A third lane takes files of both groups.
   const atEnd = await runLanes([tests("clusters"), tests("processes"), []])
   const ran = await withSecondRuns([...sideBySide, ...atEnd], (group, file) => runOf(group, [file])(true))
   if (chosen.length === 0)

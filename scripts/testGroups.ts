@@ -52,6 +52,7 @@ export const longSuites: ReadonlyArray<string> = [
   "server/test/bulk/onMemoryAndSqlite.test.ts",
   "server/test/cli/everyCommandAndKey.test.ts",
   "server/test/cli/keys/storeKeys.test.ts",
+  "server/test/cli/store/archive.test.ts",
   "server/test/cli/store/backup.test.ts",
   "server/test/cli/store/damage.test.ts",
   "server/test/cli/store/restore.test.ts",
@@ -74,6 +75,8 @@ export const longSuites: ReadonlyArray<string> = [
   "server/test/stores/sqlite/StoreThread.test.ts",
   "server/test/stores/sqlite/Writer.test.ts",
   "server/test/stores/sqlite/damage.test.ts",
+  "server/test/stores/sqlite/level0/cutPoints.test.ts",
+  "server/test/stores/sqlite/merging.test.ts",
   "server/test/stores/sqlite/newFiles.test.ts",
   "server/test/stores/sqlite/openDatabase.test.ts",
 ]
@@ -92,6 +95,8 @@ export const longFiles: ReadonlyArray<string> = [
   "agent/test/process/crashes.test.ts",
   "server/test/stores/postgres/PostgresStore.test.ts",
   "bus/test/rabbitmq/RabbitFaults.test.ts",
+  "server/test/browser/reference.test.ts",
+  "server/test/simulation/Simulation.test.ts",
 ]
 
 export const longestFirst = (files: ReadonlyArray<string>): ReadonlyArray<string> => [

@@ -1,9 +1,10 @@
 // Runs `bun test` over a list of files, and checks its report.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type Judged, judge, type Result } from "./judge.ts"
 import { installed, runProgram } from "./runProgram.ts"
+import { longFiles } from "./testGroups.ts"
 import { readTestReport } from "./testReport.ts"
 
 export interface TestRun extends Judged {
@@ -16,6 +17,8 @@ export interface TestRun extends Judged {
 export const runTests = async (run: TestRun, isAlone: boolean): Promise<Result> => {
   const folder = mkdtempSync(join(tmpdir(), "punctual-check-"))
   const reportFile = join(folder, "junit.xml")
+  const timingsFile = join(folder, "timings.json")
+  writeFileSync(timingsFile, timingsOf(run.files))
   try {
     const ended = await runProgram(
       {
@@ -28,6 +31,7 @@ export const runTests = async (run: TestRun, isAlone: boolean): Promise<Result> 
           "--max-concurrency=3",
           "--reporter=junit",
           `--reporter-outfile=${reportFile}`,
+          `--timings=${timingsFile}`,
           ...(run.args ?? []),
           ...(run.namePattern === undefined ? [] : [`--test-name-pattern=${run.namePattern}`]),
           ...run.files.map((file) => `./${file}`),
@@ -40,6 +44,12 @@ export const runTests = async (run: TestRun, isAlone: boolean): Promise<Result> 
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** If the runner has several workers, it starts the files first whose number is highest. */
+const timingsOf = (files: ReadonlyArray<string>): string => {
+  const ranks = files.map((file) => [file, longFiles.includes(file) ? 1_000 : 1])
+  return JSON.stringify({ version: 1, files: Object.fromEntries(ranks) })
 }
 
 const textOf = (reportFile: string): string => {
