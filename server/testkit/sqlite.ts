@@ -96,7 +96,7 @@ const storageServices = (
   const orders = openOrders(database, path)
   const lookup = new Lookup(database, idsOfWriter(orders))
   const writer = new Writer(orders, lookup)
-  const merging = new MergeWork(new Merge(orders), orders, lock, layerMoves)
+  const merging = new MergeWork(new Merge(orders), orders, lock, { moves: layerMoves })
   const written = <A>(write: () => A): Effect.Effect<A> =>
     Effect.sync(() => {
       const result = write()

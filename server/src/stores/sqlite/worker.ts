@@ -81,7 +81,7 @@ const serveWriter = (): Served => {
   const orders = openOrders(database, options.path)
   const writer = new Writer(orders, new Lookup(database, idsOfWriter(orders)))
   const merge = new Merge(orders)
-  const merging = new MergeWork(merge, orders, lock, options.layerMoves)
+  const merging = new MergeWork(merge, orders, lock, { moves: options.layerMoves })
   const leases = new Leases(database, writer, lock)
   const documents = new DocumentTable(database)
   const checkpoints = new Checkpoints(database)

@@ -40,8 +40,9 @@ const entriesAPart = 8_000
 const sliceMs = 20
 const entriesBetweenLooks = 64
 
-/** Rows of the journal that one transaction removes. */
+/** What one transaction removes of the journal. The row of a large commit has hundreds of pages. */
 const removedRows = 200
+const removedBytes = 2 << 20
 
 export class Merge {
   readonly #database: Database
@@ -166,11 +167,17 @@ export class Merge {
 
   /** Removes rows of the journal that are in the orders. Returns whether there were any. */
   #removeJournal(): boolean {
-    const first = this.#sql.firstRow.get() as { readonly seq: number | null }
-    const { mergedSeq } = this.#orders.journal
-    if (first.seq === null || first.seq > mergedSeq) return false
-    const until = Math.min(mergedSeq, first.seq + removedRows - 1)
-    this.#transaction(() => this.#sql.removeRows.run(until))
+    const rows = this.#sql.firstRows.all(this.#orders.journal.mergedSeq, removedRows)
+    let until: number | undefined
+    let bytes = 0
+    for (const row of rows as ReadonlyArray<{ readonly seq: number; readonly bytes: number }>) {
+      bytes += row.bytes
+      if (until !== undefined && bytes > removedBytes) break
+      until = row.seq
+    }
+    if (until === undefined) return false
+    const last = until
+    this.#transaction(() => this.#sql.removeRows.run(last))
     return true
   }
 }
@@ -194,7 +201,8 @@ const nextOf = (parts: Progress["sorted"], compare: Pass["compare"]): Entry | un
 const mergeSql = {
   freeze: "UPDATE main.level0 SET frozen_seq = ?1 WHERE one = 1",
   merged: "UPDATE main.level0 SET merged_seq = frozen_seq WHERE one = 1",
-  firstRow: "SELECT min(seq) AS seq FROM main.journal",
+  firstRows:
+    "SELECT seq, octet_length(entries) AS bytes FROM main.journal WHERE seq <= ?1 ORDER BY seq LIMIT ?2",
   removeRows: "DELETE FROM main.journal WHERE seq <= ?1",
   removeKey: "DELETE FROM main.timer_keys WHERE namespace = ?1 AND timer_id = ?2 AND id = ?3",
   writeKey: `INSERT INTO main.timer_keys (namespace, timer_id, id) VALUES (?1, ?2, ?3)

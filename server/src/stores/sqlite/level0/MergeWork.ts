@@ -9,6 +9,15 @@ import type { WriterOrders } from "./WriterOrders.ts"
 /** A move is about 400 bytes in memory, so a layer has about 20 MiB. */
 export const usualLayerMoves = 50_000
 
+/** With long ids a layer is full before it has so many moves. */
+const usualLayerBytes = 32 << 20
+
+/** When a layer is full. Tests choose small ones. */
+export interface LayerLimits {
+  readonly moves?: number | undefined
+  readonly bytes?: number | undefined
+}
+
 /** Such a slice takes about 5 ms. */
 const usualSliceEntries = 2_500
 
@@ -32,6 +41,7 @@ export class MergeWork {
   readonly #orders: WriterOrders
   readonly #lock: ProcessLock
   readonly #layerMoves: number
+  readonly #layerBytes: number
   readonly #sliceEntries: number
   #calls = 0
   #movesBefore = 0
@@ -41,11 +51,13 @@ export class MergeWork {
   #lastCallAt = 0
   #waitingSince: number | undefined
 
-  constructor(merge: Merge, orders: WriterOrders, lock: ProcessLock, layerMoves = usualLayerMoves) {
+  constructor(merge: Merge, orders: WriterOrders, lock: ProcessLock, limits: LayerLimits = {}) {
+    const { moves: layerMoves = usualLayerMoves, bytes = usualLayerBytes } = limits
     this.#merge = merge
     this.#orders = orders
     this.#lock = lock
     this.#layerMoves = layerMoves
+    this.#layerBytes = bytes
     this.#sliceEntries = layerMoves < mostUneven ? 1 : usualSliceEntries
   }
 
@@ -59,8 +71,7 @@ export class MergeWork {
       this.#lastCallAt = performance.now()
       this.#waitingSince ??= this.#lastCallAt
     }
-    if (this.#orders.journal.frozen === undefined && this.#orders.moves >= this.#layerMoves)
-      this.#merge.freeze()
+    if (this.#orders.journal.frozen === undefined && this.#fullness >= 1) this.#merge.freeze()
     if (this.#orders.journal.frozen !== undefined) this.#debt += moved * this.#pace()
     this.#payDebt()
     if (this.#waitingSince !== undefined) this.#wake(quietMs, onError)
@@ -71,6 +82,11 @@ export class MergeWork {
     this.#timer = undefined
   }
 
+  /** 1 if the upper layer is full. */
+  get #fullness(): number {
+    return Math.max(this.#orders.moves / this.#layerMoves, this.#orders.bytes / this.#layerBytes)
+  }
+
   #pace(): number {
     if (this.#layerMoves >= mostUneven) return entriesAMove
     return unevenEntriesAMove[this.#calls++ % unevenEntriesAMove.length] ?? entriesAMove
@@ -78,8 +94,7 @@ export class MergeWork {
 
   #payDebt(): void {
     // A layer that grows too large is worse than a call that waits.
-    const deadline =
-      this.#orders.moves > 2 * this.#layerMoves ? Number.POSITIVE_INFINITY : performance.now() + mostMs
+    const deadline = this.#fullness > 2 ? Number.POSITIVE_INFINITY : performance.now() + mostMs
     while (this.#debt >= this.#sliceEntries && performance.now() < deadline) {
       const written = this.#merge.slice(this.#sliceEntries)
       // A step without entries, such as sorting, also takes time.

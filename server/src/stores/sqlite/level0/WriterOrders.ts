@@ -19,13 +19,15 @@ class WriterLayer {
   readonly rows = new Map<number, MovedRow>()
   /** The row of each moved key, or null if it has none. */
   readonly keys = new Map<string, number | null>()
-  /** The moves that the layer has taken, which limit its memory. */
+  /** The moves that the layer has taken, and about how much memory they need. Both are limited. */
   moves = 0
+  bytes = 0
 
   clear(): void {
     this.rows.clear()
     this.keys.clear()
     this.moves = 0
+    this.bytes = 0
   }
 }
 
@@ -64,6 +66,11 @@ export class WriterOrders {
   /** How many moves the upper layer has taken. */
   get moves(): number {
     return this.#layers[this.journal.upper].moves
+  }
+
+  /** About how much memory they need. */
+  get bytes(): number {
+    return this.#layers[this.journal.upper].bytes
   }
 
   /** How many moves this connection has made or read, ever. */
@@ -135,14 +142,17 @@ export class WriterOrders {
     const into = this.#layers[layer]
     const { rows, keys } = into
     const [rowBefore, keyBefore] = [rows.get(id), keys.get(key.uuid)]
+    const bytes = bytesOf(key)
     this.#undo.push(() => {
       into.moves--
+      into.bytes -= bytes
       if (rowBefore === undefined) rows.delete(id)
       else rows.set(id, rowBefore)
       if (keyBefore === undefined) keys.delete(key.uuid)
       else keys.set(key.uuid, keyBefore)
     })
     into.moves++
+    into.bytes += bytes
     this.#totalMoves++
     const first = rowBefore === undefined ? from : rowBefore.from
     // A timer that was created and has ended in this layer leaves nothing.
@@ -158,3 +168,10 @@ export class WriterOrders {
     return highest
   }
 }
+
+/** The objects and the entries of the maps. */
+const bytesOfMove = 300
+
+/** Most characters need one byte, and some need two. */
+const bytesOf = ({ namespace, timerId, uuid }: TimerKey): number =>
+  bytesOfMove + 2 * (namespace.length + timerId.length) + uuid.length

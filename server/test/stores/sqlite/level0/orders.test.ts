@@ -3,9 +3,11 @@ import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, expect, test } from "bun:test"
 import { Effect, Layer } from "effect"
 import { Merge, MergeContradiction } from "../../../../src/stores/sqlite/level0/Merge.ts"
+import { MergeWork } from "../../../../src/stores/sqlite/level0/MergeWork.ts"
 import { openOrders } from "../../../../src/stores/sqlite/level0/openOrders.ts"
 import type { WriterOrders } from "../../../../src/stores/sqlite/level0/WriterOrders.ts"
 import { openForWriting } from "../../../../src/stores/sqlite/openDatabase.ts"
+import type { ProcessLock } from "../../../../src/stores/sqlite/ProcessLock.ts"
 import { examineFile } from "../../../../src/stores/sqlite/SqliteDoctor.ts"
 import { owned } from "../../../../testkit/StoreFixture.ts"
 import { sqliteAt, type TemporaryFolder, temporaryFolder } from "../../../../testkit/sqlite.ts"
@@ -21,6 +23,8 @@ const examined = { isFull: false, overdueBeforeMs: 0, overdueBeforeMsIfPaused: 0
 
 const edit = (change: (database: Database) => void): void => {
   using database = new Database(folder.database)
+  // A thread that could not open the store still closes its connection.
+  database.run("PRAGMA busy_timeout = 10000")
   change(database)
 }
 
@@ -31,10 +35,10 @@ const filled = (timers: number) =>
     ).pipe(Effect.provide(sqliteAt(folder.database, { shards: 1 })), Effect.scoped),
   )
 
-const withOrders = (work: (orders: WriterOrders, database: Database) => void): void => {
+const withOrders = (work: (orders: WriterOrders, database: Database, lock: ProcessLock) => void): void => {
   const { database, lock } = openForWriting({ path: folder.database, shards: 1 })
   try {
-    work(openOrders(database, folder.database), database)
+    work(openOrders(database, folder.database), database, lock)
   } finally {
     database.close()
     lock.close()
@@ -113,3 +117,54 @@ test("an id that the journal names is not given again", () =>
     database.run("COMMIT")
     expect(openOrders(database, folder.database).newId()).toBe(42)
   }))
+
+test("a layer is full when its moves need too much memory, and what is undone needs none", () =>
+  withOrders((orders, _database, lock) => {
+    const work = new MergeWork(new Merge(orders), orders, lock, { bytes: 10_000 })
+    const written = (timerId: string) => {
+      const key = { namespace: "shop", timerId, uuid: timerId.padStart(32, "0") }
+      const to = { fireAt: 1, fireId: sampleTimer().fireId }
+      orders.keeping(() => {
+        orders.move({ id: orders.newId(), shard: 0, key, from: undefined, to })
+        const mark = orders.mark
+        orders.move({
+          id: orders.newId(),
+          shard: 0,
+          key: { ...key, uuid: "f".repeat(32) },
+          from: undefined,
+          to,
+        })
+        orders.undoTo(mark)
+        orders.writeJournal()
+      })
+      work.afterCall((error) => {
+        throw error
+      })
+      work.close()
+    }
+    written("a")
+    const bytes = orders.bytes
+    written("b")
+    expect([orders.bytes, orders.moves]).toEqual([2 * bytes, 2])
+    expect(orders.journal.frozen).toBeUndefined()
+    written("c".repeat(5_000))
+    expect([orders.bytes, orders.moves]).toEqual([0, 0])
+    expect(orders.journal.frozen).toBeDefined()
+  }))
+
+test("one slice removes only a few large rows of the journal", () => {
+  withOrders(() => {})
+  edit((database) => {
+    const insert = database.prepare("INSERT INTO journal (seq, entries) VALUES (?, ?)")
+    for (let seq = 1; seq <= 5; seq++) insert.run(seq, " ".repeat(1 << 20))
+    database.run("UPDATE level0 SET frozen_seq = 5, merged_seq = 5")
+  })
+  withOrders((orders, database) => {
+    const merge = new Merge(orders)
+    const left: Array<unknown> = []
+    while (merge.slice(1) !== undefined) {
+      left.push(database.query("SELECT count(*) FROM journal").values()[0]?.[0])
+    }
+    expect(left).toEqual([3, 1, 0])
+  })
+})
