@@ -79,8 +79,7 @@ export const storeKeeping = (options: StoreKeepingOptions) => {
     Effect.gen(function* () {
       const { store, opening } = yield* storeOf(storeUrl)
       const open = yield* able(store.migrate)
-      const { versions, migrate } = yield* open(opening)
-      return { shown: store.shown, versions, migrate }
+      return { ...(yield* open(opening)), shown: store.shown }
     })
 
   const restoreTarget: OpenRestoreTarget = (storeUrl) =>

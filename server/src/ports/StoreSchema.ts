@@ -8,4 +8,6 @@ export interface StoreSchema {
   readonly versions: Effect.Effect<{ readonly stored: number; readonly program: number }, StoreError>
   /** Migrates completely or not at all. Succeeds if there is nothing to do. */
   readonly migrate: Effect.Effect<void, StoreError>
+  /** Who is told how far a long migration is. Absent if the store cannot say it. */
+  readonly onProgress?: (listener: (message: string) => void) => void
 }

@@ -41,12 +41,14 @@ export const migrateCommand = (open: OpenSchema) =>
         const { stored: from, program } = yield* asCommandFailed(schema.versions)
         const startedMs = yield* Clock.currentTimeMillis
         const isNeeded = from < program
+        const { answer, remark } = yield* Output
+        const runFork = Effect.runForkWith(yield* Effect.context<never>())
+        schema.onProgress?.((message) => runFork(Effect.ignore(remark(message))))
         if (isNeeded && !check) yield* asCommandFailed(schema.migrate)
         const { stored: to } =
           isNeeded && !check ? yield* asCommandFailed(schema.versions) : { stored: program }
         const tookMs = (yield* Clock.currentTimeMillis) - startedMs
         const migrated = { shown: schema.shown, from, to, isDone: isNeeded && !check, tookMs }
-        const { answer } = yield* Output
         yield* answer(json ? migratedJson(migrated) : migratedText(migrated))
         if (check && isNeeded) {
           return yield* new CommandFailed({ message: "the schema is not up to date." })

@@ -5,6 +5,7 @@ import type { DocumentRow } from "@punctual/documents/DocumentRow"
 import type { CopyFacts, CopyOptions } from "../../ports/StoreCopy.ts"
 import type { ExamineOptions } from "../../ports/StoreReport.ts"
 import type { DocumentsAfter } from "./calls.ts"
+import type { OnProgress } from "./openDatabase.ts"
 import { copyStore, inspectFile } from "./SqliteBackup.ts"
 import { documentsInFile, examineFile, type FileReport } from "./SqliteDoctor.ts"
 import { migrateFile, readVersions, type SchemaVersions } from "./SqliteMigration.ts"
@@ -25,10 +26,12 @@ export interface KeeperCalls {
 
 export class Keeper implements KeeperCalls {
   readonly #path: string
+  readonly #onProgress: OnProgress
   #place: RestorePlace | undefined
 
-  constructor(path: string) {
+  constructor(path: string, onProgress: OnProgress = () => {}) {
     this.#path = path
+    this.#onProgress = onProgress
   }
 
   examine(options: ExamineOptions): FileReport {
@@ -64,7 +67,7 @@ export class Keeper implements KeeperCalls {
   }
 
   migrate(shards: number): void {
-    migrateFile(this.#path, shards)
+    migrateFile(this.#path, shards, this.#onProgress)
   }
 
   close(): void {

@@ -51,10 +51,19 @@ export const SqliteKeeper = {
 
   /** `shards` is used if the store must be created. */
   schema: (options: SqliteKeeperOptions & { readonly shards: number }): Opened<StoreSchema> =>
-    Effect.map(openThread(options), (thread) => ({
-      versions: thread.call("versions", null),
-      migrate: thread.call("migrate", options.shards),
-    })),
+    Effect.suspend(() => {
+      let listener: (message: string) => void = () => {}
+      return Effect.map(
+        openThread(options, (message) => listener(message)),
+        (thread) => ({
+          versions: thread.call("versions", null),
+          migrate: thread.call("migrate", options.shards),
+          onProgress: (told) => {
+            listener = told
+          },
+        }),
+      )
+    }),
 } as const
 
 /** Damaged pages are reported as one more fault of the file. */
@@ -86,7 +95,10 @@ const withSettings = (
   )
 }
 
-const openThread = ({ path, workerUrl }: SqliteKeeperOptions) =>
+const openThread = (
+  { path, workerUrl }: SqliteKeeperOptions,
+  onProgress: (message: string) => void = () => {},
+) =>
   Effect.acquireRelease(
     Effect.tryPromise({
       try: () =>
@@ -94,6 +106,7 @@ const openThread = ({ path, workerUrl }: SqliteKeeperOptions) =>
           workerUrl,
           { role: "keeper", path, shards: 0 },
           new SharedEnd(() => {}),
+          onProgress,
         ),
       catch: (error) =>
         new SqliteOpenError({

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs"
 import { migrations } from "./migrations/all.ts"
 import { openBeside } from "./openBeside.ts"
-import { numberIn, openForWriting } from "./openDatabase.ts"
+import { numberIn, type OnProgress, openForWriting } from "./openDatabase.ts"
 
 export interface SchemaVersions {
   /** 0 if there is no store yet. */
@@ -17,9 +17,9 @@ export const readVersions = (path: string): SchemaVersions => ({
 })
 
 /** An existing store keeps its number of shards. `shards` is for a new one. */
-export const migrateFile = (path: string, shards: number): void => {
+export const migrateFile = (path: string, shards: number, onProgress: OnProgress): void => {
   const stored = existsSync(path) ? openedOnce(path).shards : shards
-  const { database, lock } = openForWriting({ path, shards: stored })
+  const { database, lock } = openForWriting({ path, shards: stored }, onProgress)
   database.close()
   lock.close()
 }

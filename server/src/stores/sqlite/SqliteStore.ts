@@ -65,13 +65,18 @@ const openThread = <Calls extends { [method in keyof Calls]: (args: never) => un
   sharedEnd: SharedEnd,
 ) =>
   Effect.acquireRelease(
-    Effect.tryPromise({
-      try: () => StoreThread.open<Calls>(workerUrl, { role, path, shards, layerMoves }, sharedEnd),
-      catch: (error) =>
-        error instanceof OpenFailure
-          ? new SqliteOpenError({ reason: error.reason, message: error.message })
-          : new SqliteOpenError({ reason: "failed", message: String(error) }),
-    }),
+    Effect.flatMap(Effect.context<never>(), (context) =>
+      Effect.tryPromise({
+        try: () =>
+          StoreThread.open<Calls>(workerUrl, { role, path, shards, layerMoves }, sharedEnd, (message) =>
+            Effect.runForkWith(context)(Effect.logInfo(message)),
+          ),
+        catch: (error) =>
+          error instanceof OpenFailure
+            ? new SqliteOpenError({ reason: error.reason, message: error.message })
+            : new SqliteOpenError({ reason: "failed", message: String(error) }),
+      }),
+    ),
     (thread) => Effect.promise(() => thread.close()),
   )
 

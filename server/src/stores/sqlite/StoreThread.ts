@@ -67,6 +67,7 @@ export class StoreThread<Calls extends AnyCalls<Calls>> {
     url: URL,
     options: ThreadOptions,
     sharedEnd: SharedEnd,
+    onProgress: (message: string) => void = () => {},
   ): Promise<StoreThread<Calls>> {
     const thread = new StoreThread<Calls>(url, options, sharedEnd)
     return new Promise((resolve, reject) => {
@@ -82,7 +83,8 @@ export class StoreThread<Calls extends AnyCalls<Calls>> {
         } else if (response.kind === "openFailed") {
           thread.#isClosing = true
           reject(new OpenFailure(response.reason, response.message))
-        } else thread.#receive(response)
+        } else if (response.kind === "progress") onProgress(response.message)
+        else thread.#receive(response)
       })
       thread.#worker.on("error", (error) => {
         const message = `The store's ${thread.#name} thread failed: ${error instanceof Error ? error.message : String(error)}`

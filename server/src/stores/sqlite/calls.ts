@@ -78,6 +78,8 @@ export type ThreadRequest =
 
 export type ThreadResponse =
   | { readonly kind: "opened" }
+  /** A line for the log, before the thread has opened or while it executes a long call. */
+  | { readonly kind: "progress"; readonly message: string }
   | { readonly kind: "openFailed"; readonly reason: OpenFailureReason; readonly message: string }
   | { readonly kind: "answer"; readonly call: number; readonly value: unknown }
   | { readonly kind: "failed"; readonly call: number; readonly message: string }

@@ -13,6 +13,7 @@ import {
   notADatabase,
 } from "./damage.ts"
 import { codeOf, describe, isDamage } from "./failures.ts"
+import { applicationId, migrateSchema } from "./migrateSchema.ts"
 import { migrations } from "./migrations/all.ts"
 import { createFolderOf, createIfMissing } from "./newFiles.ts"
 import { OpenFailure } from "./OpenFailure.ts"
@@ -23,8 +24,8 @@ export interface OpenOptions {
   readonly shards: number
 }
 
-/** "PUNC" as a number, in the file's header. It tells `file` and this program which program the file belongs to. */
-const applicationId = 0x50554e43
+/** Called now and then while a large file is migrated. */
+export type OnProgress = (message: string) => void
 
 /** Older versions may corrupt a WAL database when a reset races with a checkpoint. */
 const oldestLibrary = "3.51.3"
@@ -32,7 +33,10 @@ const oldestLibrary = "3.51.3"
 const busyTimeoutMs = 5_000
 const creationWaitMs = 5_000
 
-export const openForWriting = (options: OpenOptions): { database: Database; lock: ProcessLock } => {
+export const openForWriting = (
+  options: OpenOptions,
+  onProgress: OnProgress = () => {},
+): { database: Database; lock: ProcessLock } => {
   checkLibrary()
   const { path } = options
   // A lock file that is created here proves nothing about the database file. None is created for a foreign file.
@@ -53,7 +57,7 @@ export const openForWriting = (options: OpenOptions): { database: Database; lock
       () => {
         createIfMissing(path)
         const opened = new Database(path, { readwrite: true })
-        prepare(opened, options, lock)
+        prepare(opened, options, lock, onProgress)
         return opened
       },
       { wasStore: () => hadLock || hasRemains(path) },
@@ -124,13 +128,18 @@ export const openForArchive = (path: string): Database => {
 export const numberIn = (database: Database, sql: string): number =>
   Number(database.query(sql).values()[0]?.[0] ?? 0)
 
-const prepare = (database: Database, options: OpenOptions, lock: ProcessLock): void => {
+const prepare = (
+  database: Database,
+  options: OpenOptions,
+  lock: ProcessLock,
+  onProgress: OnProgress,
+): void => {
   database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
   checkOrigin(database, options.path)
   if (lock.isHeld) {
     database.run("PRAGMA journal_mode = WAL")
     database.run("PRAGMA synchronous = FULL")
-    migrate(database, options)
+    migrateSchema(database, options, onProgress)
     checkWritable(database)
   } else {
     awaitSchema(database, options.path)
@@ -220,22 +229,6 @@ const hasOwnTables = (database: Database): boolean => {
   return numberIn(database, found) === ownTables.length
 }
 
-/** Runs under a lock, in one transaction. If the program dies in between, the old schema stays. */
-const migrate = (database: Database, options: OpenOptions): void => {
-  if (versionOf(database) === migrations.length) return
-  database.run("BEGIN IMMEDIATE")
-  try {
-    for (const sql of migrations.slice(versionOf(database))) database.run(sql)
-    database.run(`PRAGMA application_id = ${applicationId}`)
-    database.run(`PRAGMA user_version = ${migrations.length}`)
-    if (numberIn(database, "SELECT count(*) FROM shards") === 0) createShards(database, options.shards)
-    database.run("COMMIT")
-  } catch (error) {
-    if (database.inTransaction) database.run("ROLLBACK")
-    throw error
-  }
-}
-
 /** A read-only file opens without an error. It is better to refuse it now than at the first write. */
 const checkWritable = (database: Database): void => {
   try {
@@ -250,19 +243,6 @@ const checkWritable = (database: Database): void => {
     // Another program is writing, so the file is writable.
     if (!codeOf(error).startsWith("SQLITE_BUSY")) throw error
   }
-}
-
-const createShards = (database: Database, shards: number): void => {
-  const [shard, tally] = [
-    database.prepare("INSERT INTO shards (shard) VALUES (?1)"),
-    database.prepare("INSERT INTO tally (shard) VALUES (?1)"),
-  ]
-  for (let number = 0; number < shards; number++) {
-    shard.run(number)
-    tally.run(number)
-  }
-  shard.finalize()
-  tally.finalize()
 }
 
 /** Another process owns the store and may be creating it. Only that process migrates an older schema. */

@@ -42,6 +42,7 @@ type SlicedReads = {
 const options = workerData as ThreadOptions
 const port = parentPort
 const say = (response: ThreadResponse): void => port?.postMessage(response)
+const sayProgress = (message: string): void => say({ kind: "progress", message })
 let isBroken = false
 
 const breakDown = (error: unknown): void => {
@@ -77,7 +78,7 @@ const finishMerge = (merge: Merge, lock: ProcessLock): void => {
 }
 
 const serveWriter = (): Served => {
-  const { database, lock } = openForWriting(options)
+  const { database, lock } = openForWriting(options, sayProgress)
   const orders = openOrders(database, options.path)
   const writer = new Writer(orders, new Lookup(database, idsOfWriter(orders)))
   const merge = new Merge(orders)
@@ -158,7 +159,7 @@ const serveReader = (): Served => {
 }
 
 const serveKeeper = (): Served => {
-  const keeper = new Keeper(options.path)
+  const keeper = new Keeper(options.path, sayProgress)
   const calls: KeeperCalls = {
     examine: (asked) => keeper.examine(asked),
     documentsAfter: (asked) => keeper.documentsAfter(asked),

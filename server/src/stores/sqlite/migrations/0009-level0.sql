@@ -25,6 +25,7 @@ CREATE TABLE timer_times (
   PRIMARY KEY (namespace, fire_at, fire_id, id)
 ) STRICT, WITHOUT ROWID;
 
+-- migrateSchema.ts executes a copy of this form in slices, each after the last key of the new table.
 INSERT INTO timer_keys (namespace, timer_id, id)
 SELECT namespace, timer_id, id FROM timers INDEXED BY timers_by_key ORDER BY namespace, timer_id;
 
