@@ -1,7 +1,8 @@
 // `npm run test:matrix`: checks that take too long for every commit. It runs model and property tests with ten times
-// their usual runs, clusters on every database under every fault, the console over a million timers, the agent killed at
-// every step on every bus and store, upgrades from several versions, the package of the client on several runtimes, the
-// clients in other languages, more worlds of the simulator than `npm test`, and its mutations.
+// their usual runs, clusters on every database under every fault, SQLite under thousands of kills, power cuts and failing
+// calls, the console over a million timers, the agent killed at every step on every bus and store, upgrades from several
+// versions, the package of the client on several runtimes, the clients in other languages, more worlds of the simulator
+// than `npm test`, and its mutations.
 // The parts run one after the other and print their progress. The last line has the form of `npm test`: all worlds
 // together count as one test, and so do all mutations and all clients.
 import { parseArgs } from "node:util"
@@ -14,6 +15,7 @@ import { runTests } from "./testRun.ts"
 const parts = [
   "models",
   "stores",
+  "cuts",
   "console",
   "crashes",
   "upgrades",
@@ -39,8 +41,18 @@ const upgradesFiles = [
   "server/test/process/versionUpgrade.test.ts",
   "server/test/process/clusterUpgrade.test.ts",
 ]
+/** The disk of an SQLite store, recorded and cut at 20,000 places; 400 failing calls; 300 kills while it merges. */
+const cutsFiles = ["recordedCuts", "recordedFaults", "mergeKills"].map(
+  (name) => `server/test/process/${name}.test.ts`,
+)
 /** They have parts of their own. */
-const ownParts: ReadonlyArray<string> = [consoleFile, crashesFile, ...upgradesFiles, packageFile]
+const ownParts: ReadonlyArray<string> = [
+  ...cutsFiles,
+  consoleFile,
+  crashesFile,
+  ...upgradesFiles,
+  packageFile,
+]
 
 const usage = `npm run test:matrix -- [options]
   --only PART    one of ${parts.join(", ")}
@@ -121,6 +133,9 @@ const run = async ({ parts, seeds, from }: Asked): Promise<ReadonlyArray<Result>
   const results: Array<Result> = []
   if (parts.includes("models")) results.push(...(await models()))
   if (parts.includes("stores")) results.push(...(await stores()))
+  for (const file of parts.includes("cuts") ? cutsFiles : []) {
+    results.push(await runTests({ title: `cuts, ${file}`, files: [file], ...crashesEffort }, true))
+  }
   if (parts.includes("console")) {
     results.push(await runTests({ title: "console", files: [consoleFile], ...matrixEffort }, true))
   }

@@ -11,10 +11,9 @@ import { openOrders } from "../src/stores/sqlite/level0/openOrders.ts"
 import { idsOfWriter } from "../src/stores/sqlite/level0/pendingIds.ts"
 import { openForWriting } from "../src/stores/sqlite/openDatabase.ts"
 import { Writer } from "../src/stores/sqlite/Writer.ts"
+import { PlannedWrites } from "./cuts/PlannedWrites.ts"
+import { recordedShards } from "./cuts/recordedPlan.ts"
 import type { SeededRandom } from "./SeededRandom.ts"
-import { cancelOf, delivered, outcomeOf, putOf, sampleNow, sampleTimer } from "./timers.ts"
-
-export const recordedShards = 4
 
 /** What was pending when a call was answered, and how long the log was. */
 export interface Acknowledged {
@@ -37,11 +36,12 @@ export const recordRun = (folder: string, random: SeededRandom, calls: number): 
   const merge = new Merge(orders)
   database.run("PRAGMA wal_checkpoint(TRUNCATE)")
   const file = readFileSync(path)
-  const pending = new Map<string, Timer>()
+  const planned = new PlannedWrites(random, 1)
   const acknowledged: Array<Acknowledged> = [{ logBytes: 0, pending: new Map() }]
   for (let call = 0; call < calls; call++) {
-    write(writer, randomItem(random, pending))
-    acknowledged.push({ logBytes: statSync(`${path}-wal`).size, pending: new Map(pending) })
+    for (const item of planned.next()) write(writer, item)
+    const logBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+    acknowledged.push({ logBytes, pending: planned.state.pending })
     mergeALittle(merge, random)
   }
   const log = readFileSync(`${path}-wal`)
@@ -59,41 +59,6 @@ const write = (writer: Writer, item: WriteItem): void => {
   const shard = shardOf(keyOfItem(item).uuid, recordedShards)
   const [answer] = writer.write([{ shard, epoch: 0, items: [item] }]).answers
   if (answer?.result !== "written") throw new Error(`the write was answered with ${answer?.result}`)
-}
-
-/** Changes `pending` as the item does. */
-const randomItem = (random: SeededRandom, pending: Map<string, Timer>): WriteItem => {
-  const known = [...pending.values()]
-  const timer = known[random.below(known.length)]
-  const fireAt = sampleNow + random.below(1_000)
-  switch (timer === undefined ? 0 : random.below(6)) {
-    case 1: {
-      const replaced = sampleTimer({ timerId: timer?.timerId ?? "", fireAt })
-      pending.set(replaced.timerId, replaced)
-      return putOf(replaced)
-    }
-    case 2:
-      if (timer !== undefined) {
-        pending.set(timer.timerId, { ...timer, fireAt, attempts: timer.attempts + 1 })
-        return outcomeOf(timer, { to: "retry", fireAt })
-      }
-      break
-    case 3:
-      if (timer !== undefined) {
-        pending.delete(timer.timerId)
-        return outcomeOf(timer, delivered)
-      }
-      break
-    case 4:
-      if (timer !== undefined) {
-        pending.delete(timer.timerId)
-        return cancelOf(timer)
-      }
-  }
-  const payload = random.below(5) === 0 ? { payload: new Uint8Array(random.below(9_000)) } : {}
-  const created = sampleTimer({ fireAt, ...payload })
-  pending.set(created.timerId, created)
-  return putOf(created)
 }
 
 const headerBytes = 32

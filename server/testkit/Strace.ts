@@ -38,13 +38,25 @@ export const describeFaults = (name: string, body: () => void): void => {
  * file.
  */
 export const failingDisk = ({ call, error, file, when }: Fault, traces: string): Program => {
-  const strace = usableStrace()
-  if ("missing" in strace) throw new Error(strace.missing)
+  const { command, environment } = tracer()
   const calls = [...new Set(["fsync", "pwrite64", call])].join(",")
   const inject = ["-P", file, "-e", `trace=${calls}`, "-e", `inject=${call}:error=${error}:when=${when}`]
   return {
-    command: strace.command,
+    command,
     args: [...tracing, "-o", join(traces, "thread"), ...inject, fromSource.command, ...fromSource.args],
+    environment,
+  }
+}
+
+/** strace itself, for tests inside `describeFaults`. */
+export const tracer = (): {
+  readonly command: string
+  readonly environment: Readonly<Record<string, string>>
+} => {
+  const strace = usableStrace()
+  if ("missing" in strace) throw new Error(strace.missing)
+  return {
+    command: strace.command,
     environment: { PATH: process.env["PATH"] ?? "", ...librariesOf(strace) },
   }
 }

@@ -10,6 +10,9 @@ const efforts = {
     moves: 200,
     hasAllRuntimes: false,
     tenantQueues: 300,
+    cuts: 100,
+    faults: 4,
+    kills: 2,
   },
   usual: {
     shareOfRuns: 1,
@@ -19,6 +22,9 @@ const efforts = {
     moves: 200,
     hasAllRuntimes: false,
     tenantQueues: 300,
+    cuts: 150,
+    faults: 4,
+    kills: 3,
   },
   matrix: {
     shareOfRuns: 10,
@@ -28,6 +34,9 @@ const efforts = {
     moves: 10_000,
     hasAllRuntimes: true,
     tenantQueues: 2_000,
+    cuts: 20_000,
+    faults: 400,
+    kills: 300,
   },
 } as const
 
@@ -49,6 +58,9 @@ const {
   moves,
   hasAllRuntimes,
   tenantQueues: tenants,
+  cuts,
+  faults,
+  kills,
 } = chosen()
 
 /** The number of runs of a property or model test that usually makes `usualRuns`. */
@@ -96,3 +108,17 @@ export const testsAllRuntimes: boolean = hasAllRuntimes
 
 /** How many tenants the tests of a broker give a queue of their own. */
 export const tenantQueues: number = tenants
+
+/** How many kills and power cuts a recorded disk of an SQLite store gets. */
+export const recordedCuts: number = cuts
+
+/** How many calls of such a store to its disk fail, one in each run. */
+export const recordedFaults: number = faults
+
+/** How often the service is killed while it merges. */
+export const killsOfMerges: number = kills
+
+/** The long tests of the matrix say how far they are. */
+export const reportProgress = (text: string): void => {
+  if (shareOfRuns > 1) process.stderr.write(`  ${text}\n`)
+}

@@ -6,7 +6,7 @@ import { HistoryRecorder, type StoreContents } from "../../testkit/History.ts"
 import { checkInvariants, describeViolations } from "../../testkit/InvariantChecker.ts"
 import { Receiver, type ReceiverOptions } from "../../testkit/Receiver.ts"
 import { type CreateRequest, RecordingClient } from "../../testkit/RecordingClient.ts"
-import { ServiceProcess } from "../../testkit/ServiceProcess.ts"
+import { type Program, ServiceProcess } from "../../testkit/ServiceProcess.ts"
 import { readSqliteContents } from "../../testkit/SqliteContents.ts"
 import { TemporaryFolder } from "../../testkit/TemporaryFolder.ts"
 
@@ -15,6 +15,8 @@ const createManyMax = 1_000
 export interface ProcessRunOptions {
   readonly reply?: ReceiverOptions["reply"]
   readonly settings?: Readonly<Record<string, string>>
+  /** The program of the services; by default the sources. */
+  readonly program?: Program
 }
 
 export class ProcessRun implements AsyncDisposable {
@@ -24,26 +26,26 @@ export class ProcessRun implements AsyncDisposable {
   readonly service: ServiceProcess
   readonly client: RecordingClient
   readonly #stack: AsyncDisposableStack
-  readonly #settings: Readonly<Record<string, string>>
+  readonly #options: Pick<ProcessRunOptions, "settings" | "program">
 
   private constructor(
     recorder: HistoryRecorder,
     folder: string,
     receiver: Receiver,
     stack: AsyncDisposableStack,
-    settings: Readonly<Record<string, string>>,
+    options: Pick<ProcessRunOptions, "settings" | "program">,
   ) {
     this.recorder = recorder
     this.folder = folder
     this.receiver = receiver
     this.#stack = stack
-    this.#settings = settings
+    this.#options = options
     this.service = this.another("first")
     this.client = new RecordingClient({ recorder, url: () => this.service.url })
   }
 
   /** Returns with a ready service. */
-  static async start({ reply, settings = {} }: ProcessRunOptions = {}): Promise<ProcessRun> {
+  static async start({ reply, ...options }: ProcessRunOptions = {}): Promise<ProcessRun> {
     const stack = new AsyncDisposableStack()
     try {
       const recorder = new HistoryRecorder(() => Date.now())
@@ -51,7 +53,7 @@ export class ProcessRun implements AsyncDisposable {
       const receiver = stack.use(
         await Receiver.listening({ recorder, ...(reply === undefined ? {} : { reply }) }),
       )
-      const run = new ProcessRun(recorder, folder, receiver, stack, settings)
+      const run = new ProcessRun(recorder, folder, receiver, stack, options)
       await run.service.start()
       return run
     } catch (error) {
@@ -63,7 +65,7 @@ export class ProcessRun implements AsyncDisposable {
   /** Another service on the same data, not started yet. */
   another(name: string): ServiceProcess {
     const { recorder, folder } = this
-    return this.#stack.use(new ServiceProcess({ folder, name, settings: this.#settings, recorder }))
+    return this.#stack.use(new ServiceProcess({ folder, name, ...this.#options, recorder }))
   }
 
   /** Another target, with its own replies. */

@@ -15,13 +15,13 @@ import { idsOfReader } from "../../../../src/stores/sqlite/level0/pendingIds.ts"
 import { ReaderOrders } from "../../../../src/stores/sqlite/level0/ReaderOrders.ts"
 import { Reader } from "../../../../src/stores/sqlite/Reader.ts"
 import { unpackHeads } from "../../../../src/stores/sqlite/timerWire.ts"
+import { recordedShards } from "../../../../testkit/cuts/recordedPlan.ts"
 import { runsOf, timeLimitMsOf } from "../../../../testkit/effort.ts"
 import {
   type Cut,
   frameEnds,
   makeCut,
   type RecordedRun,
-  recordedShards,
   recordRun,
 } from "../../../../testkit/RecordedStore.ts"
 import { SeededRandom } from "../../../../testkit/SeededRandom.ts"
