@@ -95,9 +95,7 @@ export class PostgresServer implements AsyncDisposable {
   async kill9(): Promise<void> {
     const child = this.#child
     if (child?.pid === undefined) return
-    const children = childrenOf(child.pid)
-    child.kill("SIGKILL")
-    for (const pid of children) killIfThere(pid)
+    killAll(child)
     await this.#exit
   }
 
@@ -280,6 +278,18 @@ const childrenOf = (pid: number): ReadonlyArray<number> =>
     .map((line) => line.trim().split(/\s+/).map(Number))
     .flatMap(([child, parent]) => (child !== undefined && parent === pid ? [child] : []))
 
+/**
+ * The server is stopped first, so that it starts no process after the list was made. A process that outlives its server may
+ * use a whole core forever.
+ */
+const killAll = (server: ChildProcess): void => {
+  if (server.pid === undefined) return
+  server.kill("SIGSTOP")
+  const children = childrenOf(server.pid)
+  server.kill("SIGKILL")
+  for (const pid of children) killIfThere(pid)
+}
+
 const killIfThere = (pid: number): void => {
   try {
     process.kill(pid, "SIGKILL")
@@ -291,5 +301,5 @@ const killIfThere = (pid: number): void => {
 const running = new Set<ChildProcess>()
 
 process.once("exit", () => {
-  for (const child of running) child.kill("SIGKILL")
+  for (const child of running) killAll(child)
 })
