@@ -4,7 +4,7 @@
 const efforts = {
   fast: {
     shareOfRuns: 1 / 4,
-    seeds: 8,
+    seeds: 20,
     listedTimers: 10_000,
     crashedCalls: 200,
     moves: 200,

@@ -153,7 +153,10 @@ describeBrowser("the page Keys", (browser) => {
       let isConfirmed = false
       await page.route("**/keys/list", async (route) => {
         const response = await route.fetch()
-        const { keys } = await response.json()
+        const body = await response.json().catch(() => undefined)
+        // The page was left before the answer had arrived. It asks again when it is back.
+        if (body === undefined) return route.abort().catch(() => {})
+        const { keys } = body
         const state = isConfirmed ? "active" : "unconfirmed"
         const changed = keys.map((key: { id: string }) => (key.id === admin.id ? key : { ...key, state }))
         await route.fulfill({ response, json: { keys: changed } })
