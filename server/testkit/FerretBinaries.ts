@@ -115,9 +115,10 @@ export const postgresArgs = (data: string, sockets: string, port: number): Reado
     listen_addresses: "127.0.0.1",
     unix_socket_directories: sockets,
     shared_buffers: "128MB",
-    // Tests kill processes, never the machine, so nothing that was written is lost.
+    // Tests kill processes, never the machine, so nothing that was written is lost. But a kill can end a write in the middle
+    // of a page, so PostgreSQL must be able to repair it.
     fsync: "off",
-    full_page_writes: "off",
+    full_page_writes: "on",
     max_connections: "100",
     shared_preload_libraries: "pg_cron,pg_documentdb_core,pg_documentdb",
     "cron.database_name": "postgres",

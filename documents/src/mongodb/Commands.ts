@@ -4,10 +4,10 @@
 // stores share it.
 import {
   type ClientSession,
-  type Db,
   type Document,
   MongoClient,
   MongoServerError,
+  MongoServerSelectionError,
 } from "../../../drivers/mongodb/mongodb.ts"
 
 export type { Document } from "../../../drivers/mongodb/mongodb.ts"
@@ -47,32 +47,46 @@ const readConcern = { level: "majority" } as const
 const duplicateKey = 11_000
 
 export class Commands {
-  readonly #client: MongoClient
-  readonly #db: Db
+  readonly #options: CommandsOptions
   readonly #timeoutMs: number
+  #client: MongoClient
+  #isClosed = false
 
-  constructor({ url, database, connections, timeoutMs = commandTimeoutMs }: CommandsOptions) {
-    this.#timeoutMs = timeoutMs
-    this.#client = new MongoClient(url, {
+  constructor(options: CommandsOptions) {
+    this.#options = options
+    this.#timeoutMs = options.timeoutMs ?? commandTimeoutMs
+    this.#client = this.#newClient()
+  }
+
+  #newClient(): MongoClient {
+    return new MongoClient(this.#options.url, {
       appName: "punctual",
-      maxPoolSize: connections,
+      maxPoolSize: this.#options.connections,
       minPoolSize: 0,
       connectTimeoutMS: connectTimeoutMs,
       serverSelectionTimeoutMS: connectTimeoutMs,
-      waitQueueTimeoutMS: timeoutMs,
-      socketTimeoutMS: timeoutMs,
+      waitQueueTimeoutMS: this.#timeoutMs,
+      socketTimeoutMS: this.#timeoutMs,
       ignoreUndefined: true,
     })
-    this.#db = this.#client.db(database)
   }
 
   async close(): Promise<void> {
-    // The driver would wait for a server that it cannot reach, to end its sessions there.
-    const late = new Promise((resolve) => setTimeout(resolve, closeTimeoutMs))
-    await Promise.race([this.#client.close(true).catch(() => {}), late])
+    this.#isClosed = true
+    await closed(this.#client)
   }
 
-  async run(command: Document, session?: ClientSession): Promise<Document> {
+  /**
+   * The driver's monitor can stay with its last error after a server was killed, and then finds no server any more. A new
+   * client does. Commands that still run on the old one fail, and their results are unknown.
+   */
+  #replace(failed: MongoClient): void {
+    if (this.#isClosed || failed !== this.#client) return
+    this.#client = this.#newClient()
+    void closed(failed)
+  }
+
+  async run(command: Document, session?: ClientSession, client = this.#client): Promise<Document> {
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<never>((_, reject) => {
       const message = `no answer within ${this.#timeoutMs} ms`
@@ -80,13 +94,16 @@ export class Commands {
     })
     try {
       return await Promise.race([
-        this.#db.command(command, {
+        client.db(this.#options.database).command(command, {
           readPreference: "primary",
           promoteBuffers: true,
           ...(session && { session }),
         }),
         late,
       ])
+    } catch (error) {
+      if (error instanceof MongoServerSelectionError) this.#replace(client)
+      throw error
     } finally {
       clearTimeout(timer)
     }
@@ -97,15 +114,16 @@ export class Commands {
     filter: Document,
     options: FindOptions = {},
   ): Promise<Array<Document>> {
-    // A cursor belongs to the session that opened it.
-    await using session = this.#client.startSession({ causalConsistency: false })
+    // A cursor belongs to the session that opened it, and a session to its client.
+    const client = this.#client
+    await using session = client.startSession({ causalConsistency: false })
     const command = { find: collection, filter, ...options, ...batchOf(options), readConcern }
-    const reply = await this.run(command, session)
+    const reply = await this.run(command, session, client)
     const found: Array<Document> = [...reply["cursor"].firstBatch]
     let id = reply["cursor"].id
     // An answer has at most 16 MiB. The rest comes with further commands.
     while (isOpen(id)) {
-      const more = await this.run({ getMore: id, collection }, session)
+      const more = await this.run({ getMore: id, collection }, session, client)
       found.push(...more["cursor"].nextBatch)
       id = more["cursor"].id
     }
@@ -164,6 +182,12 @@ export class Commands {
     failIfUnconfirmed(reply)
     return reply["value"] ?? undefined
   }
+}
+
+/** The driver would wait for a server that it cannot reach, to end its sessions there. */
+const closed = async (client: MongoClient): Promise<void> => {
+  const late = new Promise((resolve) => setTimeout(resolve, closeTimeoutMs))
+  await Promise.race([client.close(true).catch(() => {}), late])
 }
 
 export const isDuplicate = (error: unknown): boolean =>
