@@ -77,10 +77,14 @@ test("every death is told of, through kills at any moment, and nothing that live
       [...target.refused.values()].reduce((sum, one) => sum + one, 0) + target.delivered.size
     const killAfter = attemptsBefore + 1 + random.below(perRound - 20)
     const killed = Promise.withResolvers<void>()
-    target.onAttempt = (attempts) => {
+    const created = Promise.withResolvers<void>()
+    const killDelayMs = random.below(4)
+    target.onAttempt = async (attempts) => {
       if (attempts !== killAfter) return
+      // On a busy machine timers fire before their create is answered.
+      await created.promise
       // A little later, when what was just answered is being settled.
-      setTimeout(() => service.kill9().then(killed.resolve, killed.reject), random.below(4))
+      setTimeout(() => service.kill9().then(killed.resolve, killed.reject), killDelayMs)
     }
     const timers = Array.from({ length: perRound }, (_, n) => ({
       namespace,
@@ -90,6 +94,7 @@ test("every death is told of, through kills at any moment, and nothing that live
     }))
     ids.push(...timers.map(({ timerId }) => timerId))
     await call("timers/createMany", { timers })
+    created.resolve()
     await killed.promise
     target.onAttempt = () => {}
     await service.start()

@@ -82,7 +82,13 @@ const serveWriter = (): Served => {
   const orders = openOrders(database, options.path)
   const writer = new Writer(orders, new Lookup(database, idsOfWriter(orders)))
   const merge = new Merge(orders)
-  const merging = new MergeWork(merge, orders, lock, { moves: options.layerMoves })
+  // A broken writer must not write into its log any more: another file may have taken the place of the database.
+  const mayMerge = {
+    get isHeld() {
+      return lock.isHeld && !isBroken
+    },
+  }
+  const merging = new MergeWork(merge, orders, mayMerge, { moves: options.layerMoves })
   const leases = new Leases(database, writer, lock)
   const documents = new DocumentTable(database)
   const checkpoints = new Checkpoints(database)

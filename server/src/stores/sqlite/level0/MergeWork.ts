@@ -39,7 +39,7 @@ const afterBusyMs = 1_000
 export class MergeWork {
   readonly #merge: Merge
   readonly #orders: WriterOrders
-  readonly #lock: ProcessLock
+  readonly #lock: Pick<ProcessLock, "isHeld">
   readonly #layerMoves: number
   readonly #layerBytes: number
   readonly #sliceEntries: number
@@ -51,7 +51,12 @@ export class MergeWork {
   #lastCallAt = 0
   #waitingSince: number | undefined
 
-  constructor(merge: Merge, orders: WriterOrders, lock: ProcessLock, limits: LayerLimits = {}) {
+  constructor(
+    merge: Merge,
+    orders: WriterOrders,
+    lock: Pick<ProcessLock, "isHeld">,
+    limits: LayerLimits = {},
+  ) {
     const { moves: layerMoves = usualLayerMoves, bytes = usualLayerBytes } = limits
     this.#merge = merge
     this.#orders = orders
@@ -117,6 +122,7 @@ export class MergeWork {
 
   /** Returns when to continue, if there is something left to do. */
   #workQuietly(): number | undefined {
+    if (!this.#lock.isHeld) return undefined
     const now = performance.now()
     const isOld = this.#waitingSince !== undefined && now - this.#waitingSince > oldestMs
     const quietForMs = now - this.#lastCallAt
