@@ -16,10 +16,10 @@ describe("the head of an answer", () => {
 
   // A pattern that goes back and forth needs more than a second for each of these.
   test("is checked in one pass, however long its blanks are", () => {
-    for (let more = 0; more < 200; more++)
+    for (let more = 0; more < 10; more++)
       for (const end of ["\0", "\r", "\n"])
         expect(headOf(`a:${" ".repeat(31_000 + more)}${end}`)).toBe(undefined)
-  }, 30_000)
+  }, 10_000)
 })
 
 const chunkedHead = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
