@@ -1,5 +1,6 @@
-// A member of a consumer group: it joins, sends heartbeats to the broker, and learns which partitions it reads. It takes part in cooperative rebalances: when members come and go, it keeps the partitions that stay with it
-// and goes on reading them. It gives a partition up before another member gets it.
+// A member of a consumer group: it joins, sends heartbeats to the broker, and learns which partitions it reads. It takes
+// part in cooperative rebalances: when members come and go, it keeps the partitions that stay with it and goes on reading
+// them. It gives a partition up before another member gets it.
 //
 //   join → sync → partitions to give up? give them up, and join again
 //               → heartbeats, until the broker says that the group changes → join

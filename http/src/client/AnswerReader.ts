@@ -19,8 +19,8 @@ const switchingProtocols = 101
 /** How much of a chunked body is read at once. */
 const chunkedBytesAtOnce = 64 * 1024
 /**
- * How much the sizes and line ends of chunks may have in addition to as many bytes as the data. More of them have a few bytes
- * each, which only makes work.
+ * The sizes and line ends of all chunks may have this many bytes more than the data. A body with more of them consists of
+ * tiny chunks, which only make work.
  */
 const framingBytesMax = 16 * 1024
 

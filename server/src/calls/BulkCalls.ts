@@ -137,8 +137,8 @@ const listing =
 const readAtOnce = 200
 
 /**
- * So many of the jobs that the caller may read, if there are so many. The others are skipped here, because a cursor with the
- * id of one would show that it exists. A store keeps about 1,000 jobs, so this ends soon.
+ * At least the wanted number of jobs that the caller may read, or all of them. Other jobs are skipped here, because a cursor
+ * with the id of such a job would show that it exists. A store keeps about 1,000 jobs, so this ends soon.
  */
 const readable = (jobs: Jobs, caller: Caller, beforeId: string | undefined, wanted: number) =>
   Effect.gen(function* () {

@@ -2,7 +2,7 @@
 // each other: without that, a node that delivers a timer every millisecond would make a commit every millisecond.
 import { Effect, Latch } from "effect"
 
-/** So many writes that can wait are enough for a commit. */
+/** This many waiting writes begin a commit without waiting longer. */
 const enoughForCommit = 64
 
 export class CommitTrigger {
