@@ -78,12 +78,15 @@ const staticChecks = (isFast: boolean): ReadonlyArray<Program> => [
 const workers = Math.min(4, availableParallelism())
 const onAllCores = [`--parallel=${workers}`, "--no-isolate", "--only-failures"]
 
+/** Tests that start no program share a process, because they load the same files. */
+const isOneRun = (group: Group): boolean => group === "fast" || group === "long"
+
 const testRunOf = (group: Group, files: ReadonlyArray<string>, { isFast, namePattern }: Asked): TestRun => ({
   title: group,
   files,
   namePattern,
   args: [
-    ...(group === "fast" ? ["--preload=./scripts/refusePrograms.ts"] : []),
+    ...(isOneRun(group) ? ["--preload=./scripts/refusePrograms.ts"] : []),
     ...(isFast && workers > 1 ? onAllCores : []),
   ],
   ...(isFast ? { env: { PUNCTUAL_EFFORT: "fast" } } : {}),
@@ -137,7 +140,7 @@ const runAll = async (what: Asked): Promise<ReadonlyArray<Result>> => {
       runTests(testRunOf(group, files, what), isAlone)
   const tests = (group: Group): ReadonlyArray<Step> => {
     const chosen = filesOf(group)
-    if (group !== "fast") return longestFirst(chosen).map((file) => runOf(group, [file]))
+    if (!isOneRun(group)) return longestFirst(chosen).map((file) => runOf(group, [file]))
     return chosen.length === 0 ? [] : [runOf(group, chosen)]
   }
   const chosen = groups.flatMap((group) => {
@@ -148,7 +151,7 @@ const runAll = async (what: Asked): Promise<ReadonlyArray<Result>> => {
   const statics = staticChecks(what.isFast).map(staticStep)
   const sideBySide = what.isFast
     ? await runLanes([statics, tests("fast")])
-    : await runLanes([[...statics, ...tests("fast")], tests("pages"), tests("servers")])
+    : await runLanes([[...tests("long"), ...statics, ...tests("fast")], tests("pages"), tests("servers")])
   // A third lane takes files of both groups.
   const atEnd = await runLanes([tests("clusters"), tests("processes"), []])
   const ran = await withSecondRuns([...sideBySide, ...atEnd], (group, file) => runOf(group, [file])(true))

@@ -3,8 +3,8 @@
 // with their messages, and they do not fail the run.
 //
 // Four rules keep this honest. A broken promise of the product (InvariantChecker, CallChecker) is a failure, whatever
-// happens later. So is a random case that fails: another run would try other cases. The fast group has no second run: it
-// starts no program. And if many files fail, the code is wrong, not the machine: then no file runs again.
+// happens later. So is a random case that fails: another run would try other cases. The groups fast and long have no
+// second run: they start no program. And if many files fail, the code is wrong, not the machine: then no file runs again.
 import type { Failure, Result } from "./judge.ts"
 import { type Group, groups } from "./testGroups.ts"
 
@@ -39,7 +39,7 @@ const secondRunOf = async (
 /** The file of a run, if all its failures may come from a busy machine. Runs of such groups have one file each. */
 const filesThatMayRunAgain = (result: Result): ReadonlyArray<string> => {
   const group = groupOf(result)
-  if (group === undefined || group === "fast" || result.secondsByFile.size > 1) return []
+  if (group === undefined || group === "fast" || group === "long" || result.secondsByFile.size > 1) return []
   const files = new Set(result.failures.flatMap(({ file }) => (file === undefined ? [] : [file])))
   return files.size === 1 && result.failures.every(mayComeFromTheMachine) ? [...files] : []
 }

@@ -2,19 +2,19 @@
 // other files, so no one has to assign a file to a group:
 //
 //   fast       starts no program;
+//   long       starts no program either, but is one of the `longSuites`;
 //   pages      starts a browser, and perhaps a database or a broker;
-//   servers    starts a database or a broker, and no other program: it imports only `serverStarters`. Also the
-//              `longSuites`;
+//   servers    starts a database or a broker, and no other program: it imports only `serverStarters`;
 //   clusters   starts several nodes of the service. Its tests wait most of the time: for leases, restarts and load;
 //   processes  starts any other program, mostly the service itself, to kill it, freeze it or trace it.
 //
 // A file that starts a program in a new way is in `processes`, where it disturbs few other tests. While the fast group
-// runs, refusePrograms.ts makes every attempt to start a program fail.
+// and the long one run, refusePrograms.ts makes every attempt to start a program fail.
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { filesBelow, importsOf, root, testRoots, textOf } from "./repository.ts"
 
-export const groups = ["fast", "pages", "servers", "clusters", "processes"] as const
+export const groups = ["fast", "long", "pages", "servers", "clusters", "processes"] as const
 export type Group = (typeof groups)[number]
 
 const browserStarter = "server/testkit/Browser.ts"
@@ -131,7 +131,7 @@ export class GroupSorter {
   groupOf(testFile: string): Group {
     const reached = this.filesReachedBy(testFile)
     const starters = reached.filter((path) => this.canStartPrograms(path))
-    if (starters.length === 0) return longSuites.includes(testFile) ? "servers" : "fast"
+    if (starters.length === 0) return longSuites.includes(testFile) ? "long" : "fast"
     if (!starters.every((path) => serverStarters.includes(path)))
       return reached.includes(clusterFile) ? "clusters" : "processes"
     return starters.includes(browserStarter) ? "pages" : "servers"

@@ -84,11 +84,11 @@ describe("a test file", () => {
     ).toBe("fast")
   })
 
-  test("that is a long suite is in the server group, and every long suite exists", () => {
+  test("that is a long suite is in the long group, and every long suite exists", () => {
     const files = testFiles()
     for (const suite of longSuites) {
       expect(files).toContain(suite)
-      expect(new GroupSorter().groupOf(suite)).toBe("servers")
+      expect(new GroupSorter().groupOf(suite)).toBe("long")
     }
   })
 

@@ -28,6 +28,9 @@ export interface AxeScope {
   readonly rules?: ReadonlyArray<string>
 }
 
+/** The themes differ only in their colours. So a page has all rules in the light theme, and these in the dark one. */
+export const colourRules: ReadonlyArray<string> = ["color-contrast", "link-in-text-block"]
+
 const height = 900
 const startWithinMs = 60_000
 
@@ -104,7 +107,7 @@ export class Browser implements AsyncDisposable {
     })
     try {
       await context.grantPermissions(["clipboard-read", "clipboard-write"])
-      const opened = new BrowserPage(context, await context.newPage(), new URL(url).origin)
+      const opened = new BrowserPage(context, await context.newPage(), new URL(url).origin, theme)
       await opened.page.goto(url)
       return opened
     } catch (cause) {
@@ -122,12 +125,14 @@ export class Browser implements AsyncDisposable {
 export class BrowserPage implements AsyncDisposable {
   readonly page: Page
   readonly #context: BrowserContext
+  readonly #usualRules: ReadonlyArray<string>
   readonly #troubles: Array<string> = []
   #hasAxe = false
 
-  constructor(context: BrowserContext, page: Page, origin: string) {
+  constructor(context: BrowserContext, page: Page, origin: string, theme: View["theme"]) {
     this.page = page
     this.#context = context
+    this.#usualRules = theme === "dark" ? colourRules : []
     const note = (trouble: string) => void this.#troubles.push(trouble)
     page.on("console", (message) => {
       if (["error", "warning"].includes(message.type())) note(`${message.type()}: ${message.text()}`)
@@ -164,8 +169,11 @@ export class BrowserPage implements AsyncDisposable {
     )
   }
 
-  /** What axe finds wrong for readers with disabilities. By default it looks at the whole page, with all its rules. */
-  async inaccessible({ within = "html", rules = [] }: AxeScope = {}): Promise<ReadonlyArray<string>> {
+  /** What axe finds wrong for readers with disabilities. By default it looks at the whole page, with all rules of the theme. */
+  async inaccessible({
+    within = "html",
+    rules = this.#usualRules,
+  }: AxeScope = {}): Promise<ReadonlyArray<string>> {
     if (!this.#hasAxe) await this.page.evaluate(axe.source)
     this.#hasAxe = true
     const options = { resultTypes: ["violations"], ...(rules.length === 0 ? {} : { runOnly: rules }) }

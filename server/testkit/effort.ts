@@ -16,7 +16,7 @@ const efforts = {
   },
   usual: {
     shareOfRuns: 1,
-    seeds: 300,
+    seeds: 150,
     listedTimers: 10_000,
     crashedCalls: 200,
     moves: 200,
@@ -28,7 +28,7 @@ const efforts = {
   },
   matrix: {
     shareOfRuns: 10,
-    seeds: 300,
+    seeds: 150,
     listedTimers: 1_000_000,
     crashedCalls: 5_000,
     moves: 10_000,
@@ -88,7 +88,7 @@ export const movesOfOneTimer: number = moves
 /** In the matrix every bus and every store has all its crashes. Otherwise one pair has all, and the others have one. */
 export const isEveryCrashTried: boolean = shareOfRuns > 1
 
-/** Whether an upgrade of a cluster is also tried from versions before the latest one. */
+/** Whether an upgrade of a cluster is also tried from versions before the latest one, and a store on an older server. */
 export const isEveryVersionTried: boolean = shareOfRuns > 1
 
 /** The faults of clusters on databases other than PostgreSQL, which has all of them in every run. */

@@ -6,21 +6,17 @@ import { mutate, sourceOf } from "../../testkit/simulation/mutate.ts"
 import { mutations } from "../../testkit/simulation/mutations.ts"
 import { simulate } from "../../testkit/simulation/Simulation.ts"
 
-/** On a slow machine the seeds take longer. The test ends after this time on any machine. */
-const withinMs = 60_000
+const withinMs = 600_000
 
 test(
-  "no promise is broken in any of some hundred worlds",
+  `no promise is broken in any of ${simulatedSeeds} worlds`,
   () => {
-    const startedMs = performance.now()
-    let seed = 1
-    for (; seed <= simulatedSeeds && performance.now() - startedMs < withinMs; seed++) {
+    for (let seed = 1; seed <= simulatedSeeds; seed++) {
       const { violations } = simulate(seed)
       expect({ seed, violations }).toEqual({ seed, violations: [] })
     }
-    process.stderr.write(`${seed - 1} worlds simulated\n`)
   },
-  withinMs + 60_000,
+  withinMs,
 )
 
 test("a seed takes the same steps each time", () => {
