@@ -68,8 +68,8 @@ const quietMs = 300
 /** So far in the future that nothing fires: in an hour, spread over another hour like real due times. */
 export const farAhead = (): number => Date.now() + hourMs + Math.floor(Math.random() * hourMs)
 
-/** The warm-up runs first and does not count, so that no side is measured cold. */
-const warmUpOf = (timers: number): number => Math.min(2_000, Math.ceil(timers / 5))
+/** The warm-up runs first and does not count. After 20,000 timers a runtime has compiled its hot code. */
+const warmUpOf = (timers: number): number => Math.min(20_000, Math.ceil(timers / 5))
 
 export const doWork = async (system: System, work: Work): Promise<Result> => {
   switch (work.work) {
