@@ -53,6 +53,8 @@ export interface Scenario {
   readonly engine: EngineOptions
   /** Now and then an operator pauses firing, for one namespace or for all. */
   readonly hasOperators: boolean
+  /** Now and then a client that was down creates many timers at once: overdue ones, and those of the next minute. */
+  readonly hasCatchUps: boolean
 }
 
 const tenants: ReadonlyArray<Tenant> = [
@@ -89,10 +91,13 @@ export const scenarioOf = (chance: Chance): Scenario => {
     engine: engineOptionsOf(chance, isAmple),
     // This draw comes last, so that worlds without operators stay the same as before.
     hasOperators: chance.happens(0.35),
+    hasCatchUps: false,
   }
-  // This draw comes after all others, so that worlds without late calls stay the same as before.
+  // These draws come after all others, so that worlds without late calls and without catch-ups stay the same as before.
   const isLate = hasTroubles && chance.happens(often)
-  return isLate ? { ...scenario, troubles: [...chosen, "storeLate"] } : scenario
+  // Only small limits show what so many timers do to each other.
+  const hasCatchUps = !isAmple && chance.happens(0.5)
+  return { ...scenario, hasCatchUps, troubles: isLate ? [...chosen, "storeLate"] : chosen }
 }
 
 const engineOptionsOf = (chance: Chance, isAmple: boolean): EngineOptions => {

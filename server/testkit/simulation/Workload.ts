@@ -1,6 +1,6 @@
 // What clients ask for: creates of every kind, changes, cancels, schedules over the bus, many timers due at once,
-// replays and discards of dead letters, and repeated creates as the contract allows. Clients call any node and record
-// each request and answer.
+// replays and discards of dead letters, and repeated creates as the contract allows. In some worlds a client also catches
+// up after a time in which it was down. Clients call any node and record each request and answer.
 import { Effect } from "effect"
 import type { Spec } from "../../src/domain/Timer.ts"
 import { keyOf } from "../../src/domain/TimerKey.ts"
@@ -32,6 +32,8 @@ const encoder = new TextEncoder()
 const sharedIds = 6
 /** If a node certainly did nothing, the client calls another node, at most this many times. */
 const triesPerAsk = 6
+/** The average time between two catch-ups. */
+const catchUpEveryMs = 10_000
 
 /** Deaths are told to a host that is no timer's target. */
 const onDead = {
@@ -64,6 +66,8 @@ export class Workload {
     for (let client = 0; client < this.#parts.scenario.clients; client++) {
       this.#process.post(() => this.#process.run(this.#askUntilTroublesEnd))
     }
+    if (this.#parts.scenario.hasCatchUps)
+      this.#process.post(() => this.#process.run(this.#catchUpUntilTroublesEnd))
   }
 
   readonly #askUntilTroublesEnd: Effect.Effect<void> = Effect.suspend(() => {
@@ -73,6 +77,21 @@ export class Workload {
       while (world.nowMs < scenario.troubledMs) {
         yield* Effect.sleep(self.#chance.between(1, 2 * scenario.askEveryMs))
         yield* self.#askSomething
+      }
+    })
+  })
+
+  /** The last catch-up begins when the troubles end: they kept the client from the service. */
+  readonly #catchUpUntilTroublesEnd: Effect.Effect<void> = Effect.suspend(() => {
+    const self = this
+    const { world, scenario } = this.#parts
+    const tenants = scenario.tenants.filter(({ isOnBus }) => !isOnBus)
+    return Effect.gen(function* () {
+      while (world.nowMs < scenario.troubledMs) {
+        const waitMs = self.#chance.between(1, 2 * catchUpEveryMs)
+        yield* Effect.sleep(Math.min(waitMs, scenario.troubledMs - world.nowMs))
+        const tenant = tenants[self.#chance.below(tenants.length)]
+        if (tenant !== undefined) yield* self.#catchUp(tenant)
       }
     })
   })
@@ -144,7 +163,25 @@ export class Workload {
       ...this.#newCommand(tenant, `b-${this.#made++}`),
       executeAt,
     }))
-    // Many creates at once. Each is a separate request.
+    return this.#createAll(commands)
+  }
+
+  /**
+   * A client was down for a while. It creates what should have fired meanwhile, and what is due in the next minute. In a
+   * small window, the later timers must not take the room of the overdue ones.
+   */
+  #catchUp(tenant: Tenant): Effect.Effect<void> {
+    const chance = this.#chance
+    const nowMs = this.#now()
+    const commands = Array.from({ length: chance.between(20, 60) }, () => ({
+      ...this.#newCommand(tenant, `p-${this.#made++}`),
+      executeAt: nowMs + chance.between(-30_000, 60_000),
+    }))
+    return this.#createAll(commands)
+  }
+
+  /** Many creates at once. Each is a separate request. */
+  #createAll(commands: ReadonlyArray<CreateCommand>): Effect.Effect<void> {
     return Effect.forEach(commands, (command) => this.#create(command), {
       concurrency: "unbounded",
       discard: true,
