@@ -1,13 +1,14 @@
 // Reads the body of a request within limits: its size, the time that it takes to arrive, and the total size of all
 // bodies in memory. Only bytes that have arrived count, not the announced length: otherwise a few connections that
 // announce much and send nothing could block all others. If the memory is used up, bodies that have stalled give way
-// (ArrivingBodies.ts). Bodies that are too large are read and dropped, up to another limit.
+// (ArrivingBodies.ts). A body that is too large is refused as soon as this is known: by its announced length, or by the
+// bytes that have arrived. The connection drops the rest of it after the answer.
 import { formatDuration } from "@punctual/api/DurationMs"
 import { BodyTooLarge, InvalidJson, Overloaded, type Problem, RequestTimeout } from "@punctual/api/Problem"
 import { ArrivingBodies, ArrivingBody } from "./ArrivingBodies.ts"
 import { Deadlines } from "./Deadlines.ts"
 import { GrowingBytes, type GrowingBytesOptions } from "./GrowingBytes.ts"
-import type { BodyReceiver, HttpRequest, IncomingBody } from "./HttpRequest.ts"
+import type { BodyReceiver, HttpRequest } from "./HttpRequest.ts"
 
 export interface RequestBodyOptions {
   /** The longest time from the end of the headers to the end of the body. */
@@ -25,8 +26,6 @@ export interface RequestBodyOptions {
   readonly heldBytesPerAddressMax: number
   /** A body without progress for this long gives way if one of these two limits is reached. */
   readonly stalledAfterMs: number
-  /** How much of a body that is too large is read before the connection is closed. */
-  readonly discardBytesMax: number
   /** Is called after the call of a body above this size has ended, because most of what the call needed is unused now. */
   readonly afterLarge?: { readonly bytes: number; readonly run: () => void }
 }
@@ -41,8 +40,6 @@ export const defaultBodyOptions: RequestBodyOptions = {
   heldBytesMax: 48 * mebibyte,
   heldBytesPerAddressMax: 32 * mebibyte,
   stalledAfterMs: 1_000,
-  // A client that is still writing when its connection closes often reports that error instead of the answer.
-  discardBytesMax: 128 * mebibyte,
 }
 
 export type BodyRead = { readonly bytes: Uint8Array } | { readonly problem: Problem }
@@ -71,12 +68,11 @@ export class RequestBodies {
     hint = "",
   ): Promise<A> {
     const { arrived, declaredBytes } = request.body
-    if ((arrived?.byteLength ?? 0) > maxBytes) return use(tooLarge(maxBytes, hint))
+    if (Math.max(arrived?.byteLength ?? 0, declaredBytes ?? 0) > maxBytes)
+      return use(tooLarge(maxBytes, hint))
     // Most bodies are small and arrive together with their head.
     if (arrived !== undefined && arrived.byteLength <= this.#options.smallBytes)
       return use({ bytes: arrived })
-    if (declaredBytes !== undefined && declaredBytes > maxBytes)
-      return this.#discard(request.body).then(() => use(tooLarge(maxBytes, hint)))
     return this.#withLargeBody(request, maxBytes, use, hint)
   }
 
@@ -94,7 +90,6 @@ export class RequestBodies {
     const receiver = new Collector({
       maxBytes,
       declaredBytes: body.declaredBytes,
-      discardBytesMax: this.#options.discardBytesMax,
       hold: (bytes) => isSmall || this.#arriving.hold(arriving, bytes),
       drop,
       onEnd: (read) => {
@@ -119,22 +114,6 @@ export class RequestBodies {
     }
   }
 
-  /** Completes when the rest of the body has been read, or when it is time to answer anyway. */
-  #discard(body: IncomingBody): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    let bytes = 0
-    body.receive({
-      chunk: (piece) => {
-        bytes += piece.byteLength
-        if (bytes > this.#options.discardBytesMax) resolve()
-      },
-      end: resolve,
-      broken: resolve,
-    })
-    const isOver = () => undefined
-    return this.#deadlines.within(promise, isOver, isOver)
-  }
-
   readonly #tooSlow = (): BodyRead => {
     const { timeoutMs, timeoutSetting } = this.#options
     const orRaise = timeoutSetting === undefined ? "" : `, or raise ${timeoutSetting}`
@@ -144,7 +123,6 @@ export class RequestBodies {
 }
 
 interface CollectorOptions extends GrowingBytesOptions {
-  readonly discardBytesMax: number
   /** Counts more bytes, unless there is no room. */
   readonly hold: (bytes: number) => boolean
   /** Nothing of the body is in memory any more. */
@@ -156,7 +134,6 @@ interface CollectorOptions extends GrowingBytesOptions {
 class Collector implements BodyReceiver {
   readonly #options: CollectorOptions
   readonly #collected: GrowingBytes
-  /** With those that were dropped. */
   #bytes = 0
   #isOver = false
 
@@ -167,24 +144,15 @@ class Collector implements BodyReceiver {
 
   chunk(piece: Uint8Array): void {
     if (this.#isOver) return
-    const { maxBytes, discardBytesMax, hold, drop, tooLarge: problem } = this.#options
-    const bytes = this.#bytes + piece.byteLength
-    if (bytes > discardBytesMax) {
-      this.#end(problem())
-    } else if (bytes > maxBytes) {
-      drop()
-      this.#collected.free()
-    } else if (hold(piece.byteLength)) {
-      this.#collected.append(piece)
-    } else {
-      this.#end(tooManyBodies())
-    }
-    this.#bytes = bytes
+    const { maxBytes, hold, tooLarge: problem } = this.#options
+    this.#bytes += piece.byteLength
+    if (this.#bytes > maxBytes) this.#refuse(problem())
+    else if (hold(piece.byteLength)) this.#collected.append(piece)
+    else this.#end(tooManyBodies())
   }
 
   end(): void {
-    const isTooLarge = this.#bytes > this.#options.maxBytes
-    this.#end(isTooLarge ? this.#options.tooLarge() : { bytes: this.#collected.bytes })
+    this.#end({ bytes: this.#collected.bytes })
   }
 
   broken(): void {
@@ -197,14 +165,19 @@ class Collector implements BodyReceiver {
 
   /** Ends the body before it has arrived, because others need the memory. */
   giveWay(): void {
-    this.#end(tooSlowForOthers())
-    this.#options.drop()
-    this.free()
+    this.#refuse(tooSlowForOthers())
   }
 
   free(): void {
     this.#isOver = true
     this.#collected.free()
+  }
+
+  /** Ends the body, and frees its memory at once. */
+  #refuse(read: BodyRead): void {
+    this.#end(read)
+    this.#options.drop()
+    this.free()
   }
 
   #end(read: BodyRead): void {

@@ -1,7 +1,7 @@
 // One connection: it reads requests, passes them on one at a time, and sends the answers in the same order. Requests
 // that a client sends ahead wait, and the connection reads no more until they have their turn.
 //
-// A connection that closes sends its last answer, and drops what the client still sends for a short time. If it closed at
+// A connection that closes sends its last answer, and drops what the client still sends for a limited time. If it closed at
 // once, the client could lose the answer.
 import { type HttpAnswer, isStream } from "../HttpAnswer.ts"
 import type { HttpRequest } from "../HttpRequest.ts"
@@ -56,7 +56,6 @@ export class ClientConnection implements WireEvents, OpenConnection {
   #aheadBytes = 0
   #unreadBytes = 0
   #unreadMark = 0
-  #droppedBytes = 0
   #onDrained: (() => void) | undefined
 
   constructor(wire: Wire, addressGroup: string, options: ConnectionOptions) {
@@ -434,8 +433,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
   }
 
   #drop(bytes: number): void {
-    this.#droppedBytes += bytes
-    if (this.#droppedBytes > this.#connections.limits.lingerBytesMax) this.terminate()
+    if (!this.#connections.mayDrop(this, bytes)) this.terminate()
   }
 
   #release(): void {

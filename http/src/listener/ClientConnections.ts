@@ -10,6 +10,7 @@ import {
   aheadPerTurn,
   aheadTurnMs,
   type ConnectionLimits,
+  sentBytesMin,
   shareOfAddress,
   turnMs,
   turnUnits,
@@ -58,6 +59,11 @@ export interface ConnectionPlace {
   sinceMs: number
   /** Since when the client has not read enough. Only valid while the connection is in the list `unread`. */
   unreadSinceMs: number
+  /** What the client has sent after its last request, and how much of it when it had last sent enough. */
+  droppedBytes: number
+  droppedMark: number
+  /** When it had last sent enough. Only valid while the connection leaves. */
+  sentAtMs: number
 }
 
 /** Which limit refuses a connection. */
@@ -143,7 +149,15 @@ export class ClientConnections {
     }
     this.#groups.set(groupName, group)
     group.open++
-    return { group, phase, sinceMs: this.#nowMs, unreadSinceMs: 0 }
+    return {
+      group,
+      phase,
+      sinceMs: this.#nowMs,
+      unreadSinceMs: 0,
+      droppedBytes: 0,
+      droppedMark: 0,
+      sentAtMs: 0,
+    }
   }
 
   enter(connection: OpenConnection): void {
@@ -188,6 +202,16 @@ export class ClientConnections {
     connection.place.group.waiting.unread.delete(connection)
   }
 
+  /** The client sends after its last request, and nobody reads it. Returns false if this is too much. */
+  mayDrop({ place }: OpenConnection, bytes: number): boolean {
+    place.droppedBytes += bytes
+    if (place.droppedBytes - place.droppedMark >= sentBytesMin) {
+      place.droppedMark = place.droppedBytes
+      place.sentAtMs = this.#nowMs
+    }
+    return place.droppedBytes <= this.limits.lingerBytesMax
+  }
+
   /** The service closed a connection for this reason. */
   closedFor(reason: Expired | "room" | "bytes"): void {
     this.#metrics.closed(reason)
@@ -202,7 +226,7 @@ export class ClientConnections {
     const look = (waiting: AddressGroup["waiting"], what: Expired, withinMs: number): void => {
       for (const one of waiting[what]) {
         if (sinceOf(one, what) + withinMs > nowMs || overdue.length === endsPerSweep) return
-        overdue.push([one, what])
+        if (what !== "leaving" || !this.#stillSends(one)) overdue.push([one, what])
       }
     }
     for (const { waiting } of this.#groups.values()) {
@@ -228,6 +252,13 @@ export class ClientConnections {
 
   terminateAll(): void {
     for (const connection of [...this.#open]) connection.terminate()
+  }
+
+  /** Whether a connection that leaves may stay, because its client sends the rest of a body. */
+  #stillSends({ place }: OpenConnection): boolean {
+    const { lingerMs, lingerSendingMs } = this.limits
+    const isSending = place.droppedMark > 0 && place.sentAtMs + lingerMs > this.#nowMs
+    return isSending && place.sinceMs + lingerSendingMs > this.#nowMs && !this.#isDraining
   }
 
   #refused(reason: ConnectionRefusal): ConnectionRefusal {

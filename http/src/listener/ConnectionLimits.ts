@@ -11,8 +11,13 @@ export interface ConnectionLimits {
   readonly headMs: number
   /** How long a client may take to read a part of an answer. */
   readonly readMs: number
-  /** How long the service waits, after its last answer, for the client to close. */
+  /** How long the service waits, after its last answer, for the client to close, or to send more. */
   readonly lingerMs: number
+  /**
+   * How long it waits for a client that still sends. Many clients read an answer only after they have sent their whole
+   * body. If the service closed before, they would report a broken connection instead of the answer.
+   */
+  readonly lingerSendingMs: number
   /** How many bytes the service reads and drops while it waits for the client to close. */
   readonly lingerBytesMax: number
   /** How many refused connections wait at once for their client to close. Further ones are closed without an answer. */
@@ -37,7 +42,8 @@ export const defaultConnectionLimits: ConnectionLimits = {
   headMs: 10_000,
   readMs: 30_000,
   lingerMs: 2_000,
-  lingerBytesMax: 16 * mebibyte,
+  lingerSendingMs: 30_000,
+  lingerBytesMax: 128 * mebibyte,
   refusedMax: 100,
   arrivingMax: 5_000,
   aheadBytesMax: 32 * mebibyte,
@@ -49,6 +55,9 @@ export const shareOfAddress = 1 / 4
 
 /** A client must read at least this much within `readMs`, or all that is left. */
 export const readBytesMin = 16 * 1024
+
+/** After the last answer, a client counts as sending if it sends at least this much within `lingerMs`. */
+export const sentBytesMin = 16 * 1024
 
 /** The work for clients in one turn of the event loop: bytes of answers, and a fixed part for each request. */
 export const turnUnits = 512 * 1024

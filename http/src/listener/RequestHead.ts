@@ -41,7 +41,7 @@ interface RequestLine {
   readonly isHttp10: boolean
 }
 
-const readRequestLine = (line: string): RequestLine | BadRequest => {
+export const readRequestLine = (line: string): RequestLine | BadRequest => {
   const afterMethod = line.indexOf(" ")
   const beforeVersion = line.lastIndexOf(" ")
   if (afterMethod <= 0 || beforeVersion === afterMethod)

@@ -6,9 +6,11 @@ import { ChunkedBody } from "./ChunkedBody.ts"
 import { smallReadBytes } from "./ReadPace.ts"
 import {
   headerBytesMax,
+  headersMax,
   headersTooLarge,
   type RequestHead,
   readHead,
+  readRequestLine,
   requestLineBytesMax,
   targetTooLong,
 } from "./RequestHead.ts"
@@ -29,6 +31,8 @@ export class RequestReader {
   #body: number | ChunkedBody | undefined
   /** Up to here there is no end of a head. */
   #searchedTo = 0
+  /** How many lines end before that. */
+  #lineEnds = 0
   #hasSkippedLine = false
   #refusal: BadRequest | undefined
 
@@ -60,6 +64,7 @@ export class RequestReader {
     this.#bytes = nothing
     this.#at = 0
     this.#searchedTo = 0
+    this.#lineEnds = 0
   }
 
   next(): InputPart {
@@ -116,12 +121,26 @@ export class RequestReader {
     // The last character may be the first half of a line end.
     if (/(?:^|[^\r])\n|\r[^\n]/.test(recent))
       return malformed("Lines must end with a carriage return and a line feed.")
+    const refusal = this.#whyNotLines(recent.split("\r\n").length - 1)
+    if (refusal !== undefined) return refusal
     const headBytes = this.bufferedBytes
     if (headBytes <= requestLineBytesMax) return undefined
     const lineBytes = this.#bytes.indexOf(lineBreak, this.#at) - this.#at
     if (lineBytes < 0 || lineBytes > requestLineBytesMax) return targetTooLong()
     // The end of the last line may have arrived.
     return headBytes - lineBytes - 2 > headerBytesMax + 3 ? headersTooLarge() : undefined
+  }
+
+  /** Checks the first line when it has ended, and the number of the headers. */
+  #whyNotLines(newEnds: number): BadRequest | undefined {
+    const isFirst = this.#lineEnds === 0 && newEnds > 0
+    this.#lineEnds += newEnds
+    if (isFirst) {
+      const end = this.#bytes.indexOf(lineBreak, this.#at)
+      const line = readRequestLine(this.#bytes.toString("latin1", this.#at, end))
+      if (line instanceof BadRequest) return line
+    }
+    return this.#lineEnds - 1 > headersMax ? headersTooLarge() : undefined
   }
 
   #nextOfBody(body: number | ChunkedBody): Uint8Array | "end" | "more" | BadRequest {
@@ -155,6 +174,7 @@ export class RequestReader {
   #endRequest(): void {
     this.#body = undefined
     this.#searchedTo = this.#at
+    this.#lineEnds = 0
     this.#hasSkippedLine = false
   }
 

@@ -4,7 +4,9 @@ import { eventually } from "@punctual/server/testkit/eventually"
 import type { BodyReceiver } from "../../src/HttpRequest.ts"
 import {
   aheadPerTurn,
+  type ConnectionLimits,
   readBytesMin,
+  sentBytesMin,
   turnUnits,
   unitsPerRequest,
 } from "../../src/listener/ConnectionLimits.ts"
@@ -525,6 +527,85 @@ describe("time", () => {
     expect(wire.state).toBe("shutdown")
     rig.pass(1)
     expect([wire.state, rig.metrics.open]).toEqual(["terminated", 0])
+  })
+
+  describe("after an answer before the end of its body, a client that", () => {
+    const limits = { lingerMs: 2_000, lingerSendingMs: 10_000 }
+    const answered = async (more: Partial<ConnectionLimits> = {}) => {
+      const rig = new ConnectionRig({ ...limits, ...more })
+      const wire = rig.connect()
+      wire.send(post("/", 2_000_000_000))
+      await rig.at(0).answer({ status: 413 })
+      expect(wire.state).toBe("shutdown")
+      return { rig, wire }
+    }
+    const enough = "x".repeat(sentBytesMin)
+
+    test("still sends may send for longer, because it may read only then", async () => {
+      const { rig, wire } = await answered()
+      for (let sent = 0; sent < 5; sent++) {
+        rig.pass(1_999)
+        expect(wire.state).toBe("shutdown")
+        wire.send(enough)
+      }
+      wire.events?.onEnd()
+      expect([wire.state, rig.metrics.open]).toEqual(["ended", 0])
+    })
+
+    test("never stops sending is cut off at a limit of time", async () => {
+      const { rig, wire } = await answered()
+      for (let passedMs = 0; passedMs < 10_000; passedMs += 1_000) {
+        expect([passedMs, wire.state]).toEqual([passedMs, "shutdown"])
+        wire.send(enough)
+        rig.pass(1_000)
+      }
+      expect([wire.state, rig.metrics.open]).toEqual(["terminated", 0])
+    })
+
+    test("stops sending, or sends only a little, is cut off soon", async () => {
+      const { rig, wire } = await answered()
+      rig.pass(1_000)
+      wire.send(enough)
+      rig.pass(1_000)
+      expect(wire.state).toBe("shutdown")
+      wire.send(enough.slice(1))
+      rig.pass(999)
+      expect(wire.state).toBe("shutdown")
+      rig.pass(1)
+      expect(wire.state).toBe("terminated")
+    })
+
+    test("sends too much is cut off, however fast it is", async () => {
+      const { wire } = await answered({ lingerBytesMax: 3 * sentBytesMin })
+      for (let sent = 0; sent < 3; sent++) wire.send(enough)
+      expect(wire.state).toBe("shutdown")
+      wire.send("x")
+      expect(wire.state).toBe("terminated")
+    })
+
+    test("still sends does not keep others waiting: it is the first to make room", async () => {
+      const { rig, wire } = await answered({ connectionsPerAddressMax: 2 })
+      const idle = rig.connect()
+      rig.pass(1_000)
+      wire.send(enough)
+      const next = rig.connect()
+      expect([wire.state, idle.state, next.state]).toEqual(["ended", "open", "open"])
+    })
+
+    test("still sends gets no more time while the service stops", async () => {
+      const rig = new ConnectionRig(limits)
+      const wire = rig.connect()
+      wire.send(post("/", 2_000_000_000))
+      const isDrained = rig.connections.drain()
+      await rig.at(0).answer({ status: 413 })
+      wire.send(enough)
+      rig.pass(1_999)
+      wire.send(enough)
+      expect(wire.state).toBe("shutdown")
+      rig.pass(1)
+      expect(wire.state).toBe("terminated")
+      await isDrained
+    })
   })
 })
 

@@ -245,6 +245,41 @@ describe("refused", () => {
       expect([text, readRequests(text).refusal === undefined]).toEqual([text, text === "{"])
     }
   })
+
+  const head = "GET / HTTP/1.1\r\nHost: h\r\n"
+  const refusedBeforeTheEnd: Record<string, readonly [string | undefined, string]> = {
+    "a first line that is no request": ["malformedRequest", "EHLO mail\r\n"],
+    "an old version": ["versionNotSupported", "GET / HTTP/0.9\r\nHost: h\r\n"],
+    "a method that is never allowed": ["methodNotAllowed", "TRACE / HTTP/1.1\r\nHost: h"],
+    "a first line after an empty line": ["malformedRequest", "\r\nEHLO mail\r\n"],
+    "a wrong first line of a second request": ["malformedRequest", `${get}EHLO mail\r\n`],
+    "too many headers": ["headersTooLarge", `${head}${"X: y\r\n".repeat(headersMax)}`],
+    "too many headers of a second request": [
+      "headersTooLarge",
+      `${head}X: y\r\n\r\n${head}${"X: y\r\n".repeat(headersMax)}`,
+    ],
+    "as many headers as allowed": [undefined, `${head}${"X: y\r\n".repeat(headersMax - 1)}`],
+    "as many headers as allowed, with a part of the end": [
+      undefined,
+      `${head}${"X: y\r\n".repeat(headersMax - 1)}\r`,
+    ],
+    "as many headers as allowed, after another request": [
+      undefined,
+      `${head}X: y\r\n\r\n${head}${"X: y\r\n".repeat(headersMax - 1)}`,
+    ],
+    "a first line without its end": [undefined, "EHLO mail\r"],
+  }
+  for (const [name, [code, text]] of Object.entries(refusedBeforeTheEnd)) {
+    const what = code === undefined ? "is not refused before its end" : "is refused before its end"
+    test(`${name} ${what}, in any pieces`, () => {
+      expect(readRequests(text).refusal).toBe(code)
+      for (let cut = 1; cut < text.length; cut++) {
+        expect([cut, readRequests(text, [cut]).refusal]).toEqual([cut, code])
+      }
+      const everywhere = Array.from({ length: text.length - 1 }, (_, index) => index + 1)
+      expect(readRequests(text, everywhere).refusal).toBe(code)
+    })
+  }
 })
 
 test("tiny chunks come out together, and only a limited number of bytes is read at once", () => {

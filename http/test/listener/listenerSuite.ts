@@ -175,6 +175,26 @@ export const listenerSuite = (tls?: () => TlsOfSuite): void => {
         expect(await client.answers(1)).toEqual([413])
         expect(client.received).toContain("connection: close")
       }))
+
+    test("that a route refuses before their end: a client that reads only after it has sent all of it gets the answer", () => {
+      const handle: Handle = () => ({ status: 413, headers: {}, body: "too large" })
+      // A busy machine must not use up the time of the client.
+      return served({ handle, limits: { lingerMs: 20_000 } }, async ({ port }) => {
+        using client = await connected({ port })
+        client.socket.pause()
+        // More than the buffers of the system hold.
+        const bytes = 32_000_000
+        client.send(`POST / HTTP/1.1\r\nHost: h\r\nContent-Length: ${bytes}\r\n\r\n`)
+        const failure = await new Promise((resolve) => {
+          client.socket.on("close", () => resolve("closed"))
+          client.socket.write(Buffer.alloc(bytes), resolve)
+        })
+        expect(failure).toBeFalsy()
+        client.socket.resume()
+        expect(await client.answers(1)).toEqual([413])
+        expect(client.received).toEndWith("too large")
+      })
+    })
   })
 
   describe("a stream", () => {

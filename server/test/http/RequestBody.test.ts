@@ -116,7 +116,6 @@ describe("all bodies together", () => {
     heldBytesMax: 100,
     heldBytesPerAddressMax: 90,
     stalledAfterMs: 1_000,
-    discardBytesMax: 1_000,
   }
 
   /** A request whose body comes when the test says so. */

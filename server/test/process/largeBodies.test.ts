@@ -1,8 +1,13 @@
 // Large bodies whose form makes parsing slow hold up nobody: while they are refused, other calls are answered and timers
-// fire, and memory stays bounded.
-import { expect, test } from "bun:test"
+// fire, and memory stays bounded. Bodies above the limit of their call are refused before they are read.
+import { describe, expect, test } from "bun:test"
 import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { defaultLimits } from "@punctual/api/Limits"
+import { RawClient } from "@punctual/http/testkit/RawClient"
 import { describeUnless } from "../../testkit/describeUnless.ts"
+import { ServiceProcess } from "../../testkit/ServiceProcess.ts"
+import { TemporaryFolder } from "../../testkit/TemporaryFolder.ts"
 import { ProcessRun } from "./ProcessRun.ts"
 
 const clients = 8
@@ -82,5 +87,57 @@ describeUnless(reason, "while large bodies are refused", () => {
       "every small timer has fired",
       (deliveries) => new Set(deliveries.map(({ key }) => key.timerId)).size === created,
     )
+  }, 120_000)
+})
+
+describe("a body above the limit of its call", () => {
+  const { bodyBytes, createManyBodyBytes } = defaultLimits
+  const headOf = (call: string, headers: string) =>
+    `POST /api/v1/timers/${call} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}\r\n`
+  const chunk = (bytes: number) => `${bytes.toString(16)}\r\n${" ".repeat(bytes)}\r\n`
+  /** None of them is a whole request. */
+  const tooLarge: Readonly<Record<string, string>> = {
+    "2 GB for a create": headOf("create", "Content-Length: 2000000000\r\n"),
+    "a byte too much for a create": headOf("create", `Content-Length: ${bodyBytes + 1}\r\n`),
+    "100 MB for createMany": `${headOf("createMany", "Content-Length: 100000000\r\n")}{"timers":[`,
+    "100 MB for a client that waits for 100 Continue": headOf(
+      "createMany",
+      "Content-Length: 100000000\r\nExpect: 100-continue\r\n",
+    ),
+    "chunks without an end": headOf("create", "Transfer-Encoding: chunked\r\n") + chunk(bodyBytes + 1),
+  }
+
+  test("is refused as soon as this is known, however long bodies may take, and only callers with a key learn this", async () => {
+    using folder = new TemporaryFolder()
+    const keyFile = join(folder.path, "admin.key")
+    await using service = await ServiceProcess.ready({
+      folder: folder.path,
+      settings: { TIMER_STORE_URL: "memory:", TIMER_BODY_TIMEOUT: "4m", TIMER_ADMIN_KEY_FILE: keyFile },
+    })
+    const port = Number(new URL(service.url).port)
+    const withKey = `Authorization: Bearer ${readFileSync(keyFile, "utf8").trim()}\r\n`
+    for (const [who, header, status, code] of [
+      ["somebody", "", 401, "unauthorized"],
+      ["a caller with a key", withKey, 413, "bodyTooLarge"],
+    ] as const) {
+      for (const [what, text] of Object.entries(tooLarge)) {
+        using client = await RawClient.connected({ port })
+        client.socket.on("end", () => client.socket.end())
+        client.send(text.replace("Host:", `${header}Host:`))
+        await client.closed()
+        expect([who, what, client.statuses]).toEqual([who, what, [status]])
+        expect(client.received).toContain("connection: close\r\n")
+        expect(client.received).toContain("content-type: application/problem+json\r\n")
+        expect(JSON.parse(client.received.split("\r\n\r\n")[1] ?? "")).toMatchObject({ status, code })
+      }
+    }
+    // Nothing of them counts for the address: its share has room for two such bodies.
+    const timer = { namespace: "good", delay: "1h", callbackUrl: "http://h/" }
+    const body = JSON.stringify({ timers: [timer] }).padEnd(createManyBodyBytes, " ")
+    const head = headOf("createMany", `Content-Length: ${body.length}\r\n${withKey}`)
+    using first = await RawClient.connected({ port })
+    using second = await RawClient.connected({ port })
+    for (const client of [first, second]) client.send(head + body)
+    expect([await first.answers(1), await second.answers(1)]).toEqual([[200], [200]])
   }, 120_000)
 })
