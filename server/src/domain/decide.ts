@@ -267,9 +267,10 @@ export const decideOutcome = (outcome: Outcome, { pending, last }: Known): Decis
   }
 }
 
-/** Nearly every outcome gets this answer and this tally, so they are made once. */
+/** Nearly every write gets one of these, so they are made once. */
 const settled: OutcomeAnswer = { result: "settled" }
 const oneDelivered = { delivered: 1 }
+const oneCreated = { created: 1 }
 
 /** `prior` is the history entry of the same key and fireId, if there is one. */
 export const decideRecord = (record: LateRecord, prior: FinishedLife | undefined): Decision<RecordAnswer> => {
@@ -309,7 +310,7 @@ const create = (
     answer: { result: "created", timer: created },
     pending: created,
     payloadChanged: true,
-    tally: { created: 1 },
+    tally: oneCreated,
   }
 }
 

@@ -337,7 +337,8 @@ describe("a shard that moves under a write", () => {
       const scheduler = makeScheduler({
         store,
         own: {
-          put: (_, onAnswer) => onAnswer({ kind: "answered", answer: { result: "notFound" } }),
+          begin: (_, onAnswer) => onAnswer({ result: "notFound" }),
+          put: (_, onAnswer) => onAnswer({ kind: "notOwner" }),
         },
         forwarder: {
           holds: (uuid) => uuid === onTheWay,

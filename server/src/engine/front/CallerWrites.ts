@@ -16,7 +16,7 @@ import {
 } from "./RefusedWrite.ts"
 
 export interface CallerWritesParts extends AnswerLimitParts {
-  readonly own: Pick<OwnWrites, "put">
+  readonly own: Pick<OwnWrites, "begin">
   /** Absent if only one process uses the store. */
   readonly forwarder: Pick<Forwarder, "holds" | "carry"> | undefined
   /** The process is stopping and accepts no new writes. */
@@ -61,28 +61,23 @@ export class CallerWrites {
     onAnswer: (answer: Exclude<Answer, Unstorable> | RefusedWrite) => void,
   ): void {
     const { own, forwarder, isDraining } = this.#parts
-    const settle = (result: CarriedResult): void => {
-      if ("_tag" in result) onAnswer(result)
-      else if (result.result === "unstorable") onAnswer(unstorable(result))
-      else if (result.result === "unknown") onAnswer(untold())
-      // Each item gets an answer of its own kind.
-      else onAnswer(result as Exclude<Answer, Unstorable>)
-    }
     if (isDraining()) {
-      settle(notOwned())
+      onAnswer(notOwned())
       return
     }
     // If writes of the key are already being forwarded, this one must follow them to keep their order.
     if (forwarder?.holds(keyOfItem(item).uuid) === true) {
-      forwarder.carry(item, settle)
+      forwarder.carry(item, (result) => onAnswer(toldOf<Answer>(result)))
       return
     }
-    own.put(item, (answer) => {
-      if (answer.kind === "answered") settle(answer.answer)
-      else if (answer.kind === "overloaded") settle(new TooManyWrites({ retryAfterMs: answer.retryAfterMs }))
+    own.begin(item, (answer) => {
+      if (typeof answer !== "string") onAnswer(toldOf<Answer>(answer))
+      else if (answer === "overloaded") onAnswer(new TooManyWrites({ retryAfterMs }))
       else if (forwarder !== undefined && !isDraining()) {
-        forwarder.carry(item, settle, { mayBeDone: answer.kind === "unknown" })
-      } else settle(answer.kind === "notOwner" ? notOwned() : lost())
+        forwarder.carry(item, (result) => onAnswer(toldOf<Answer>(result)), {
+          mayBeDone: answer === "unknown",
+        })
+      } else onAnswer(answer === "notWritten" ? notOwned() : lost())
     })
   }
 
@@ -105,7 +100,7 @@ export class CallerWrites {
     return Effect.callback((resume) => {
       // All writes without an answer share one error, because making an error costs more than a create.
       const notYet = late()
-      const answers = commands.map((): Exclude<Answer, Unstorable> | RefusedWrite => notYet)
+      const answers = new Array<Exclude<Answer, Unstorable> | RefusedWrite>(commands.length).fill(notYet)
       let missing = commands.length
       if (missing === 0) {
         resume(Effect.succeed(answers))
@@ -123,6 +118,15 @@ export class CallerWrites {
       })
     })
   }
+}
+
+/** What the caller gets. Each item gets an answer of its own kind. */
+const toldOf = <Answer extends WriteAnswer>(
+  result: CarriedResult,
+): Exclude<Answer, Unstorable> | RefusedWrite => {
+  if ("_tag" in result) return result
+  if (result.result === "unstorable") return unstorable(result)
+  return result.result === "unknown" ? untold() : (result as Exclude<Answer, Unstorable>)
 }
 
 const unstorable = ({ reason, isUnreadable }: Unstorable): TimerUnstorable | TimerUnreadable =>

@@ -142,6 +142,7 @@ export class Scheduler extends Context.Service<
 
 export interface SchedulerParts extends CallerWritesParts, ItemMakerParts {
   readonly store: TimerStore["Service"]
+  readonly own: Pick<OwnWrites, "begin" | "put">
   readonly flights: Pick<FlightViews, "statusesOf" | "statusesHere" | "statusWhenArmed">
   readonly histograms: Pick<Histograms, "of" | "countsHere">
   /** The number of shards of the store; `undefined` until it is known. */

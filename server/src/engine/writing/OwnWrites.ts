@@ -3,16 +3,20 @@
 // information here.
 import type { Timer, TimerKey } from "../../domain/Timer.ts"
 import { shardOf } from "../../domain/TimerKey.ts"
-import { type Discard, keyOfItem, type Replay } from "../../domain/WriteItem.ts"
+import { type Discard, keyOfItem, type Replay, type WriteAnswer } from "../../domain/WriteItem.ts"
 import type { CarriedAnswer, CarriedItem } from "../../ports/Peers.ts"
 import type { Ownership } from "../ownership/Ownership.ts"
 import type { ShardLoop } from "../window/ShardLoop.ts"
+import type { Unanswered } from "./LaneQueue.ts"
 import type { WriteQueue } from "./WriteQueue.ts"
 
 export interface OwnWritesParts {
   readonly ownership: Pick<Ownership, "shards" | "loopOf">
   readonly queue: WriteQueue
 }
+
+/** The store's answer, or why there is none. `overloaded`: nothing was written, and the caller may try again later. */
+export type OwnAnswer = WriteAnswer | Unanswered | "overloaded"
 
 /** A commit takes one write of a key, so more of them would only wait. */
 export const queuedPerKey = 100
@@ -48,37 +52,41 @@ export class OwnWrites {
     return entry?.state === "inFlight" && entry.fireId === timer.fireId ? entry.startedAt : undefined
   }
 
-  /** Queues the item, or says why not. Answers exactly once, perhaps before this returns. */
+  /** The same as `begin`, with the answer in the form that nodes send each other. */
   put(item: CarriedItem, onAnswer: (answer: CarriedAnswer) => void): void {
+    this.begin(item, (answer) => onAnswer(carriedAnswer(answer)))
+  }
+
+  /**
+   * Queues the item, or says why not. Answers exactly once, perhaps before this returns. The queue gets `onAnswer`
+   * itself: another function and another object for each write are a measurable part of a create.
+   */
+  begin(item: CarriedItem, onAnswer: (answer: OwnAnswer) => void): void {
     const { queue } = this.#parts
     const key = keyOfItem(item)
     const loop = this.loopOf(key)
     if (loop === undefined) {
-      onAnswer(notOwner)
+      onAnswer("notWritten")
       return
     }
     const queuedOfKey = loop.window.writesQueuedOf(key.uuid)
     if (queue.isFull || queuedOfKey >= queuedPerKey) {
-      onAnswer({ kind: "overloaded", retryAfterMs })
+      onAnswer("overloaded")
       return
     }
     const entry = loop.window.entryOf(key.uuid)
     const told = tellInFlight(item, entry?.state === "inFlight" ? entry.timer.fireId : undefined)
     loop.window.expectAnswer(told, key.uuid, mayMove(told, entry?.timer))
-    const isQueued = queue.push(loop, {
-      item: told,
-      isOnlyOfKey: queuedOfKey === 0,
-      onAnswer: (answer) => {
-        if (answer === "notWritten") onAnswer(notOwner)
-        else onAnswer(answer === "unknown" ? unknown : { kind: "answered", answer })
-      },
-    })
-    if (!isQueued) onAnswer(notOwner)
+    const isQueued = queue.push(loop, { item: told, isOnlyOfKey: queuedOfKey === 0, onAnswer })
+    if (!isQueued) onAnswer("notWritten")
   }
 }
 
-const notOwner: CarriedAnswer = { kind: "notOwner" }
-const unknown: CarriedAnswer = { kind: "unknown" }
+const carriedAnswer = (answer: OwnAnswer): CarriedAnswer => {
+  if (answer === "notWritten") return { kind: "notOwner" }
+  if (answer === "unknown") return { kind: "unknown" }
+  return answer === "overloaded" ? { kind: "overloaded", retryAfterMs } : { kind: "answered", answer }
+}
 
 /**
  * Adds the running attempt to the item. A create starts the next life even if an attempt is running, and a dead letter
