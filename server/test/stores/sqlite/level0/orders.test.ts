@@ -5,6 +5,7 @@ import { Effect, Layer } from "effect"
 import { Merge, MergeContradiction } from "../../../../src/stores/sqlite/level0/Merge.ts"
 import { MergeWork } from "../../../../src/stores/sqlite/level0/MergeWork.ts"
 import { openOrders } from "../../../../src/stores/sqlite/level0/openOrders.ts"
+import { ReaderOrders } from "../../../../src/stores/sqlite/level0/ReaderOrders.ts"
 import type { WriterOrders } from "../../../../src/stores/sqlite/level0/WriterOrders.ts"
 import { openForWriting } from "../../../../src/stores/sqlite/openDatabase.ts"
 import type { ProcessLock } from "../../../../src/stores/sqlite/ProcessLock.ts"
@@ -116,6 +117,34 @@ test("an id that the journal names is not given again", () =>
     })
     database.run("COMMIT")
     expect(openOrders(database, folder.database).newId()).toBe(42)
+  }))
+
+test("a reader finds moved timers by an index, also if its first read failed", () =>
+  withOrders((orders, database) => {
+    const { namespace, timerId, uuid } = sampleTimer()
+    orders.move({
+      id: 1,
+      shard: 0,
+      key: { namespace, timerId, uuid },
+      from: undefined,
+      to: { fireAt: 1, fireId: crypto.randomUUID() },
+    })
+    database.transaction(() => orders.writeJournal())()
+    using connection = new Database(folder.database)
+    const reader = new ReaderOrders(connection, { isReadOnly: true })
+    const failing = (): never => {
+      throw new Error("the read failed")
+    }
+    expect(() => reader.atOneInstant(failing)).toThrow("the read failed")
+    const plans = reader.atOneInstant(() =>
+      reader.shown.map((layer) =>
+        connection
+          .query(`EXPLAIN QUERY PLAN SELECT id FROM ${layer}.entries WHERE shard = 0 AND fire_at = 1`)
+          .values(),
+      ),
+    )
+    expect(JSON.stringify(plans)).toContain("USING COVERING INDEX entries_by_dues")
+    expect(plans).toHaveLength(1)
   }))
 
 test("a layer is full when its moves need too much memory, and what is undone needs none", () =>
