@@ -174,11 +174,17 @@ function storeFixture(name: string, level0: { readonly layerMoves?: number } = {
   }
 }
 
-/** Uses its own connection, as another program would. */
+/** A connection beside the store, as another program would have it. It waits while the store writes or merges. */
+export const editable = (path: string): Database => {
+  const database = new Database(path)
+  database.run("PRAGMA busy_timeout = 10000")
+  return database
+}
+
 const damageIn = (path: string): RowDamage["Service"] => {
   const set = (row: Timer | FinishedLife, texts: Readonly<Record<string, string | null>>) =>
     Effect.sync(() => {
-      using database = new Database(path)
+      using database = editable(path)
       const { namespace, timerId } = row
       const table = tableOf(row)
       for (const [column, text] of Object.entries(texts)) {

@@ -1,8 +1,13 @@
-import { Database } from "bun:sqlite"
 import { documentsSuite } from "@punctual/documents/testkit/Documents.suite"
 import { shardLeasesSuite } from "../../../testkit/ShardLeases.suite.ts"
 import { shardStorageSuite } from "../../../testkit/ShardStorage.suite.ts"
-import { sqliteAt, sqliteFixture, sqliteStorageFixture, temporaryFolder } from "../../../testkit/sqlite.ts"
+import {
+  editable,
+  sqliteAt,
+  sqliteFixture,
+  sqliteStorageFixture,
+  temporaryFolder,
+} from "../../../testkit/sqlite.ts"
 import { storeDocumentsFixture } from "../../../testkit/storeDocumentsFixture.ts"
 import { timerStoreSuite } from "../../../testkit/TimerStore.suite.ts"
 
@@ -15,7 +20,7 @@ documentsSuite(
     return {
       open: () => sqliteAt(path, { shards: 1 }),
       edit: async (sql) => {
-        using database = new Database(path)
+        using database = editable(path)
         database.run(sql)
       },
       dispose,

@@ -1,11 +1,10 @@
 // A timer whose body is missing. SQLite keeps timer and body in separate tables, and nothing in the file says that they
 // belong together.
-import { Database } from "bun:sqlite"
 import { expect, test } from "bun:test"
 import { Effect } from "effect"
 import { beginning } from "../../../src/domain/DueOrder.ts"
 import { owned } from "../../../testkit/StoreFixture.ts"
-import { sqliteAt, temporaryFolder } from "../../../testkit/sqlite.ts"
+import { editable, sqliteAt, temporaryFolder } from "../../../testkit/sqlite.ts"
 import { cancelOf, putOf, sampleTimer } from "../../../testkit/timers.ts"
 
 test("a timer without a body is unreadable, and delays no others", async () => {
@@ -14,7 +13,7 @@ test("a timer without a body is unreadable, and delays no others", async () => {
   const body = Effect.gen(function* () {
     const { store, write } = yield* owned
     yield* write([putOf(bad), putOf(good)])
-    using database = new Database(folder.database)
+    using database = editable(folder.database)
     database.run("DELETE FROM bodies WHERE id = (SELECT id FROM timers WHERE timer_id = ?)", [bad.timerId])
     const { pending } = yield* store.find(bad)
     expect(pending?.spec.unreadable).toBe("its body is missing")

@@ -11,7 +11,7 @@ import { openForWriting } from "../../../../src/stores/sqlite/openDatabase.ts"
 import type { ProcessLock } from "../../../../src/stores/sqlite/ProcessLock.ts"
 import { examineFile } from "../../../../src/stores/sqlite/SqliteDoctor.ts"
 import { owned } from "../../../../testkit/StoreFixture.ts"
-import { sqliteAt, type TemporaryFolder, temporaryFolder } from "../../../../testkit/sqlite.ts"
+import { editable, sqliteAt, type TemporaryFolder, temporaryFolder } from "../../../../testkit/sqlite.ts"
 import { putOf, sampleTimer } from "../../../../testkit/timers.ts"
 
 let folder: TemporaryFolder
@@ -23,9 +23,8 @@ afterEach(() => folder.dispose())
 const examined = { isFull: false, overdueBeforeMs: 0, overdueBeforeMsIfPaused: 0 }
 
 const edit = (change: (database: Database) => void): void => {
-  using database = new Database(folder.database)
   // A thread that could not open the store still closes its connection.
-  database.run("PRAGMA busy_timeout = 10000")
+  using database = editable(folder.database)
   change(database)
 }
 
