@@ -2,10 +2,13 @@
 // at the database and in this process. So a frozen node or a broken connection never prevents another node from taking
 // a shard over.
 
-/** The limits of one write. `concurrentWrites` follows from the number of connections. */
+/**
+ * The limits of one write. `concurrentWrites` follows from the number of connections. A thousand timers with small payloads
+ * fit into `batchBytes`. With 4 MiB the driver held the thread for tens of milliseconds, and other timers were late.
+ */
 export const writeLimits = {
   batchItems: 1_000,
-  batchBytes: 4 << 20,
+  batchBytes: 768 << 10,
   itemBytes: 1 << 20,
   shardsTogether: Number.MAX_SAFE_INTEGER,
 } as const
