@@ -100,7 +100,7 @@ describe("a test file", () => {
 test("files that take long start first, and each of them exists", () => {
   const files = testFiles()
   const sorted = longestFirst(files)
-  expect(sorted[0]).toBe("scripts/test/process/release.test.ts")
+  expect(sorted.slice(0, longFiles.length)).toEqual([...longFiles])
   expect(sorted.toSorted()).toEqual(files.toSorted())
   expect(longFiles.filter((file) => !files.includes(file))).toEqual([])
 })
