@@ -22,16 +22,16 @@ export const keyChangeOf = (
 ): DecidedChange | undefined => {
   const { answer, pending, finished, removesDead } = decision
   if (pending === undefined && finished === undefined && removesDead === undefined) return undefined
-  const key = keyOfItem(item)
-  const expects = expectationOf(item, decision, known)
-  const payload = decision.payloadChanged === true ? "write" : "keep"
-  const tally = decision.tally ?? noTally
-  // This runs for every write. Fields are assigned one by one, because object spread is much slower here. Nearly every
-  // change has a pending row, so it is made with the object: a field that is added later takes more memory.
-  const change: Mutable<DecidedChange> =
-    pending === undefined
-      ? { item, answer, key, expects, payload, tally }
-      : { item, answer, key, expects, payload, tally, pending }
+  // This runs for every write. Fields are assigned one by one, because object spread is much slower here.
+  const change: Mutable<DecidedChange> = {
+    item,
+    answer,
+    key: keyOfItem(item),
+    expects: expectationOf(item, decision, known),
+    payload: decision.payloadChanged === true ? "write" : "keep",
+    tally: decision.tally ?? noTally,
+  }
+  if (pending !== undefined) change.pending = pending
   if (pending && pending.spec === known.pending?.spec) change.keepsSpec = true
   if (finished !== undefined) change.finished = finished
   if (removesDead !== undefined) change.removesLife = true

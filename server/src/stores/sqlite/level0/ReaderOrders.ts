@@ -57,8 +57,8 @@ export class ReaderOrders {
   }
 
   /**
-   * Must run inside a transaction. At the first time there may be a hundred thousand moves, and due timers wait for them.
-   * So the indexes are made after them, which takes half of the time.
+   * Must run inside a transaction. The first time there may be a hundred thousand moves, and due timers wait until the
+   * reader has them. So the reader makes the indexes after it has read them, which takes two thirds of the time.
    */
   follow(): boolean {
     return this.#writing(() => {
