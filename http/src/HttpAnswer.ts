@@ -20,11 +20,11 @@ export const dataHeaders = { "cache-control": "no-store", "x-content-type-option
 
 const jsonHeaders = { "content-type": "application/json", ...dataHeaders }
 
-/** `text` is JSON. */
-export const jsonAnswer = (text: string, status = 200): HttpAnswer => ({
+/** `json` is JSON, as text or as UTF-8. */
+export const jsonAnswer = (json: string | Uint8Array, status = 200): HttpAnswer => ({
   status,
   headers: jsonHeaders,
-  body: text,
+  body: json,
 })
 
 export const isStream = (body: HttpAnswerBody): body is AsyncIterable<string | Uint8Array> =>

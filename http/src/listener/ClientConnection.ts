@@ -15,12 +15,13 @@ import type {
   OpenConnection,
   Phase,
 } from "./ClientConnections.ts"
-import { readBytesMin, unitsPerRequest } from "./ConnectionLimits.ts"
+import { unitsPerRequest } from "./ConnectionLimits.ts"
 import { headTooSlow, madeRoom, tooManyBytes, unexpected } from "./connectionProblems.ts"
 import { Exchange } from "./Exchange.ts"
 import { OutgoingBytes } from "./OutgoingBytes.ts"
 import { type InputPart, RequestReader } from "./RequestReader.ts"
 import type { TurnBudget } from "./TurnBudget.ts"
+import { UnreadAnswer } from "./UnreadAnswer.ts"
 import type { Wire, WireEvents } from "./Wire.ts"
 
 export interface ConnectionOptions {
@@ -39,6 +40,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
   readonly #remoteAddress: string
   readonly #reader = new RequestReader()
   readonly #outgoing: OutgoingBytes
+  readonly #unread: UnreadAnswer
   #exchange: Exchange | undefined
   #streamed: Exchange | undefined
   /** The connection closes when everything is sent. It reads no more requests. */
@@ -52,10 +54,10 @@ export class ClientConnection implements WireEvents, OpenConnection {
   #isFresh = false
   /** Where the connection waits for its turn. */
   #awaited: TurnBudget | undefined
+  /** A part of a head has arrived, and the wire reads the next part when the connection has its turn. */
+  #isHeadHeld = false
   #isFlushQueued = false
   #aheadBytes = 0
-  #unreadBytes = 0
-  #unreadMark = 0
   #onDrained: (() => void) | undefined
 
   constructor(wire: Wire, addressGroup: string, options: ConnectionOptions) {
@@ -64,6 +66,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
     this.#options = options
     this.#connections = options.connections
     this.#outgoing = new OutgoingBytes(wire)
+    this.#unread = new UnreadAnswer(this, options.connections)
     this.place = options.connections.placeFor(addressGroup, options.isSecure ? "securing" : "idle")
     options.connections.enter(this)
   }
@@ -82,7 +85,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
 
   onDrain(): void {
     if (this.#isClosed || this.#outgoing.isEmpty) return
-    this.#flush()
+    this.#flushInTurn()
     this.#advance()
   }
 
@@ -100,6 +103,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
     this.#isClosed = true
     this.#release()
     this.#awaited?.forget(this.place.group.name, this.#takeTurn)
+    this.#connections.headPartsTurn.forget(this.place.group.name, this.#readNextPart)
     this.#connections.leave(this)
     this.#exchange?.abort()
     this.#onDrained?.()
@@ -153,7 +157,10 @@ export class ClientConnection implements WireEvents, OpenConnection {
     this.#isAdvancing = true
     while (this.#canRead()) {
       const part = this.#reader.next()
-      if (part === "more") break
+      if (part === "more") {
+        if (this.#exchange === undefined && this.#reader.bufferedBytes > 0) this.#paceHead()
+        break
+      }
       this.#take(part)
     }
     if (this.#isInputEnded) this.#exchange?.breakOff()
@@ -183,8 +190,23 @@ export class ClientConnection implements WireEvents, OpenConnection {
 
   readonly #takeTurn = (): void => {
     this.#awaited = undefined
-    this.#flush()
+    this.#flushInTurn()
     this.#advance()
+  }
+
+  /** The next part of a head waits if many heads come in parts. */
+  #paceHead(): void {
+    const { headPartsTurn } = this.#connections
+    if (headPartsTurn.isSpent) {
+      this.#isHeadHeld = true
+      headPartsTurn.defer(this.place.group.name, this.#readNextPart)
+    } else headPartsTurn.spend(1)
+  }
+
+  readonly #readNextPart = (): void => {
+    this.#connections.headPartsTurn.spend(1)
+    this.#isHeadHeld = false
+    this.#settle()
   }
 
   #take(part: Exclude<InputPart, "more">): void {
@@ -197,6 +219,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
   #begin(head: Exclude<InputPart, string | Uint8Array | BadRequest>): void {
     if (!this.#isFresh) this.#connections.aheadTurn.spend(1)
     this.#isFresh = false
+    this.#isHeadHeld = false
     this.#connections.turn.spend(unitsPerRequest)
     const exchange = new Exchange({
       head,
@@ -254,10 +277,13 @@ export class ClientConnection implements WireEvents, OpenConnection {
     this.#advance()
   }
 
-  /** A large answer waits for a turn that has room. */
+  /** A large answer waits for turns that have room. */
   #flushInTurn(): void {
-    if (!this.#outgoing.isLarge || !this.#connections.turn.isSpent) this.#flush()
-    else if (this.#awaited === undefined) this.#waitFor(this.#connections.turn)
+    const { turn, largeAnswersTurn } = this.#connections
+    const isLarge = this.#outgoing.isLarge
+    const spent = isLarge ? [turn, largeAnswersTurn].find(({ isSpent }) => isSpent) : undefined
+    if (spent === undefined) this.#flush()
+    else if (this.#awaited === undefined) this.#waitFor(spent)
   }
 
   get #isStreaming(): boolean {
@@ -280,7 +306,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
       this.#flushSoon()
       for await (const part of body) {
         if (this.#isClosed) return
-        this.#addPart(part, isChunked)
+        this.#outgoing.addPiece(part, isChunked)
         if (this.#outgoing.isLarge) this.#flush()
         else this.#flushSoon()
         await this.#drained()
@@ -297,15 +323,6 @@ export class ClientConnection implements WireEvents, OpenConnection {
     this.#streamed = undefined
     this.#exchange = undefined
     this.#advance()
-  }
-
-  #addPart(part: string | Uint8Array, isChunked: boolean): void {
-    const bytes = Buffer.byteLength(part)
-    if (bytes === 0) return
-    if (isChunked) this.#outgoing.add(`${bytes.toString(16)}\r\n`)
-    if (typeof part === "string") this.#outgoing.add(part, bytes)
-    else this.#outgoing.addBytes(part)
-    if (isChunked) this.#outgoing.add("\r\n")
   }
 
   #flushSoon(): void {
@@ -335,40 +352,25 @@ export class ClientConnection implements WireEvents, OpenConnection {
   }
 
   #flush(): void {
-    const waitingBytes = this.#outgoing.waitingBytes
+    const { turn, largeAnswersTurn } = this.#connections
+    const { waitingBytes, isLarge } = this.#outgoing
     const sent = this.#outgoing.flush()
-    this.#connections.turn.spend(waitingBytes - this.#outgoing.waitingBytes)
+    const sentBytes = waitingBytes - this.#outgoing.waitingBytes
+    turn.spend(sentBytes)
+    if (isLarge) largeAnswersTurn.spend(sentBytes)
     if (sent === "closed") {
       this.terminate()
       return
     }
-    const { restBytes, keptBytes } = this.#outgoing
-    if (restBytes === 0 && this.#unreadBytes === 0) return
-    const { unread } = this.#connections
-    this.#unreadBytes = unread.change(this.place.group.name, this.#unreadBytes, keptBytes)
-    if (this.#unreadBytes < keptBytes) {
+    if (!this.#unread.isWithinLimit(this.#outgoing)) {
       this.#connections.closedFor("bytes")
       this.terminate()
       return
     }
-    this.#watchReader(restBytes)
-    if (restBytes > 0) return
+    if (this.#outgoing.restBytes > 0) return
     const onDrained = this.#onDrained
     this.#onDrained = undefined
     onDrained?.()
-  }
-
-  /** The time to read begins again when the client has read enough. */
-  #watchReader(restBytes: number): void {
-    const { sentBytes } = this.#outgoing
-    if (restBytes === 0) {
-      this.#unreadMark = 0
-      this.#connections.hasRead(this)
-      return
-    }
-    if (this.#unreadMark > 0 && sentBytes - this.#unreadMark < readBytesMin) return
-    this.#unreadMark = sentBytes
-    this.#connections.waitsForReader(this)
   }
 
   /** Leaves, ends, or waits: nothing more can be done until the next event. */
@@ -385,7 +387,9 @@ export class ClientConnection implements WireEvents, OpenConnection {
       return
     }
     if (isWaiting) this.#moveTo(this.#reader.bufferedBytes === 0 ? "idle" : "arriving")
-    else this.#moveTo(this.#exchange?.isComplete === false ? "receiving" : "busy")
+    else if (this.#exchange?.isComplete === false) this.#moveTo("receiving")
+    // The time of a head goes on while its next part waits for a turn.
+    else if (this.#exchange !== undefined || this.place.phase !== "arriving") this.#moveTo("busy")
     this.#limitInput(this.#exchange?.isReceiving === true ? 0 : this.#reader.compact(), isWaiting)
   }
 
@@ -395,10 +399,10 @@ export class ClientConnection implements WireEvents, OpenConnection {
 
   /**
    * Counts the input that waits: for its turn, or for the rest of its head. While it waits for its turn, the wire is
-   * paused. If the input of all connections is too much, it is dropped.
+   * paused, and also while the next part of its head waits. If the input of all connections is too much, it is dropped.
    */
   #limitInput(bytes: number, isHead: boolean): void {
-    if ((bytes > 0 && !isHead) !== this.#isPaused) {
+    if ((this.#isHeadHeld || (bytes > 0 && !isHead)) !== this.#isPaused) {
       this.#isPaused = !this.#isPaused
       if (this.#isPaused) this.#wire.pause()
       else this.#wire.resume()
@@ -437,11 +441,9 @@ export class ClientConnection implements WireEvents, OpenConnection {
   }
 
   #release(): void {
-    const { name } = this.place.group
-    this.#connections.ahead.giveBack(name, this.#aheadBytes)
-    this.#connections.unread.giveBack(name, this.#unreadBytes)
+    this.#connections.ahead.giveBack(this.place.group.name, this.#aheadBytes)
+    this.#unread.release()
     this.#aheadBytes = 0
-    this.#unreadBytes = 0
     this.#reader.clear()
   }
 }

@@ -9,7 +9,13 @@ import { type PaceClock, systemPaceClock } from "../PaceClock.ts"
 import {
   aheadPerTurn,
   aheadTurnMs,
+  arrivalTurnMs,
+  arrivalUnitsPerTurn,
   type ConnectionLimits,
+  headPartsPerTurn,
+  headPartsTurnMs,
+  largeAnswersPerTurn,
+  largeAnswersTurnMs,
   sentBytesMin,
   shareOfAddress,
   turnMs,
@@ -83,8 +89,14 @@ export class ClientConnections {
   readonly unread: ByteBudget
   /** The work for all clients in one turn of the event loop. */
   readonly turn: TurnBudget
+  /** The new connections, in a longer turn. */
+  readonly arrivalTurn: TurnBudget
   /** The requests that all clients have sent ahead of an answer, in a longer turn. */
   readonly aheadTurn: TurnBudget
+  /** The parts of heads that have not arrived completely, in a longer turn. */
+  readonly headPartsTurn: TurnBudget
+  /** The bytes of large answers, in a longer turn. */
+  readonly largeAnswersTurn: TurnBudget
   readonly #metrics: ConnectionMetrics
   readonly #groups = new Map<string, AddressGroup>()
   readonly #open = new Set<OpenConnection>()
@@ -104,12 +116,17 @@ export class ClientConnections {
     this.#metrics = metrics
     this.#nowMs = nowMs
     this.turn = new TurnBudget({ unitsPerTurn: turnUnits, turnMs, nowMs: clock.nowMs })
-    this.aheadTurn = new TurnBudget({
-      unitsPerTurn: aheadPerTurn,
-      turnMs: Number.POSITIVE_INFINITY,
-      nowMs: clock.nowMs,
-      after: (begin) => clock.after(aheadTurnMs, begin),
-    })
+    const longTurn = (unitsPerTurn: number, everyMs: number) =>
+      new TurnBudget({
+        unitsPerTurn,
+        turnMs: Number.POSITIVE_INFINITY,
+        nowMs: clock.nowMs,
+        after: (begin) => clock.after(everyMs, begin),
+      })
+    this.arrivalTurn = longTurn(arrivalUnitsPerTurn, arrivalTurnMs)
+    this.aheadTurn = longTurn(aheadPerTurn, aheadTurnMs)
+    this.headPartsTurn = longTurn(headPartsPerTurn, headPartsTurnMs)
+    this.largeAnswersTurn = longTurn(largeAnswersPerTurn, largeAnswersTurnMs)
     const budget = (bytesMax: number) =>
       new ByteBudget({ bytesMax, bytesPerAddressMax: Math.ceil(bytesMax * shareOfAddress) })
     this.ahead = budget(limits.aheadBytesMax)

@@ -62,9 +62,6 @@ export const sentBytesMin = 16 * 1024
 /** The work for clients in one turn of the event loop: bytes of answers, and a fixed part for each request. */
 export const turnUnits = 512 * 1024
 export const unitsPerRequest = 8 * 1024
-/** The part of a new connection. With TLS it includes the handshake. */
-export const unitsPerConnection = 8 * 1024
-export const unitsPerHandshake = 128 * 1024
 /** Requests that take longer than usual end a turn after this time. */
 export const turnMs = 3
 
@@ -75,6 +72,30 @@ export const turnMs = 3
  */
 export const aheadPerTurn = 32
 export const aheadTurnMs = 16
+
+/**
+ * New connections: at most 2,000 in a second. With TLS each includes a handshake, and they are at most 500 in a second: a
+ * handshake takes up to a millisecond of the thread.
+ */
+export const arrivalUnitsPerTurn = 8
+export const arrivalTurnMs = 4
+export const unitsPerConnection = 1
+export const unitsPerHandshake = 4
+
+/**
+ * Parts of heads that have not arrived completely: at most so many of all connections in such a time, 2,000 in a second.
+ * Usual clients send a head in one part. Without this limit, thousands of connections that each send a line at the same
+ * moment would hold the thread.
+ */
+export const headPartsPerTurn = 32
+export const headPartsTurnMs = 16
+
+/**
+ * The bytes of large answers that all connections together send in such a time: 64 MiB in a second. Sending a megabyte
+ * takes about a millisecond of the thread.
+ */
+export const largeAnswersPerTurn = 256 * 1024
+export const largeAnswersTurnMs = 4
 
 /** How fast all connections together read large bodies. These bodies take about a fifth of the thread. */
 export const readBytesPerSecond = 24 * mebibyte

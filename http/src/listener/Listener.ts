@@ -96,7 +96,7 @@ const startServer = (options: ListenOptions, connections: ClientConnections) => 
     ...systemPaceClock,
   })
   const arrivals = new Arrivals({
-    turn: connections.turn,
+    turn: connections.arrivalTurn,
     waitingMax: connections.limits.arrivingMax,
     isSecure: shared.isSecure,
     serve: (wire, group) => {

@@ -5,14 +5,19 @@ import type { Wire } from "./Wire.ts"
 /** What became of a write. */
 export type WriteResult = "all" | "part" | "closed"
 
-/** A text of at least this length is encoded once, because the wire may take only a part of it. */
-const longText = 16 * 1024
+/**
+ * A text of at least this length is encoded once, because the wire may take only a part of it. Bytes of at least this length
+ * are not copied to join them with others.
+ */
+const longBytes = 16 * 1024
 
 export class OutgoingBytes {
   readonly #wire: Wire
+  /** What waits, in order. The text comes after it. */
+  readonly #parts: Array<Uint8Array> = []
+  #partsBytes = 0
   #text = ""
   #textBytes = 0
-  #rest: Uint8Array | undefined
   #sentBytes = 0
 
   constructor(wire: Wire) {
@@ -21,21 +26,21 @@ export class OutgoingBytes {
 
   /** What the wire did not take. */
   get restBytes(): number {
-    return this.#rest?.byteLength ?? 0
+    return this.#partsBytes
   }
 
-  /** How many bytes of memory the rest keeps. It is a view of a buffer that may be larger. */
+  /** How many bytes of memory the rest keeps. Its parts are views of buffers that may be larger. */
   get keptBytes(): number {
-    return this.#rest?.buffer.byteLength ?? 0
+    return this.#parts.reduce((sum, { buffer }) => sum + buffer.byteLength, 0)
   }
 
   /** Everything that waits, whether the wire has refused it or not. */
   get waitingBytes(): number {
-    return this.restBytes + this.#textBytes
+    return this.#partsBytes + this.#textBytes
   }
 
   get isEmpty(): boolean {
-    return this.#rest === undefined && this.#text === ""
+    return this.#parts.length === 0 && this.#text === ""
   }
 
   /** How many bytes the wire has taken, when a part of an answer waits. */
@@ -45,7 +50,7 @@ export class OutgoingBytes {
 
   /** There is so much to send that it should not wait for more. */
   get isLarge(): boolean {
-    return this.#rest !== undefined || this.#text.length >= longText
+    return this.#parts.length > 0 || this.#text.length >= longBytes
   }
 
   /** `bytes` is the length of the text as UTF-8. A text of ASCII has one byte for each character. */
@@ -54,12 +59,26 @@ export class OutgoingBytes {
     this.#textBytes += bytes
   }
 
+  /** The bytes must not change any more. */
   addBytes(bytes: Uint8Array): void {
-    this.#rest = joined(this.#withText(), bytes)
+    const text = this.#takeText()
+    const isLong = bytes.byteLength >= longBytes
+    if (isLong) this.#addPart(text)
+    this.#addPart(isLong ? bytes : joined(text, bytes))
+  }
+
+  /** A piece of a stream, as a chunk of HTTP/1.1 or as it is. */
+  addPiece(piece: string | Uint8Array, isChunked: boolean): void {
+    const bytes = Buffer.byteLength(piece)
+    if (bytes === 0) return
+    if (isChunked) this.add(`${bytes.toString(16)}\r\n`)
+    if (typeof piece === "string") this.add(piece, bytes)
+    else this.addBytes(piece)
+    if (isChunked) this.add("\r\n")
   }
 
   flush(): WriteResult {
-    if (this.isLarge) return this.#flushBytes()
+    if (this.isLarge) return this.#flushParts()
     if (this.#text === "") return "all"
     const text = this.#text
     const bytes = this.#textBytes
@@ -68,28 +87,39 @@ export class OutgoingBytes {
     const taken = this.#wire.write(text)
     if (taken < 0) return "closed"
     if (taken === bytes) return "all"
-    this.#rest = restOf(ownBytes(text), taken)
+    this.#addPart(restOf(ownBytes(text), taken))
     this.#sentBytes += taken
     return "part"
   }
 
-  #flushBytes(): WriteResult {
-    const bytes = this.#withText()
-    const taken = this.#wire.write(bytes)
-    if (taken < 0) return "closed"
-    this.#sentBytes += taken
-    this.#rest = taken === bytes.byteLength ? undefined : restOf(bytes, taken)
-    return this.#rest === undefined ? "all" : "part"
+  #flushParts(): WriteResult {
+    this.#addPart(this.#takeText())
+    for (let part = this.#parts[0]; part !== undefined; part = this.#parts[0]) {
+      const taken = this.#wire.write(part)
+      if (taken < 0) return "closed"
+      this.#sentBytes += taken
+      this.#partsBytes -= taken
+      if (taken < part.byteLength) {
+        this.#parts[0] = restOf(part, taken)
+        return "part"
+      }
+      this.#parts.shift()
+    }
+    return "all"
   }
 
-  /** Everything that waits. The text becomes a part of it. */
-  #withText(): Uint8Array {
-    const rest = this.#rest ?? nothing
-    if (this.#text === "") return rest
+  #addPart(bytes: Uint8Array): void {
+    if (bytes.byteLength === 0) return
+    this.#parts.push(bytes)
+    this.#partsBytes += bytes.byteLength
+  }
+
+  #takeText(): Uint8Array {
+    if (this.#text === "") return nothing
     const text = ownBytes(this.#text)
     this.#text = ""
     this.#textBytes = 0
-    return rest.byteLength === 0 ? text : joined(rest, text)
+    return text
   }
 }
 

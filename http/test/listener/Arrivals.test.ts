@@ -1,6 +1,10 @@
 import { describe, expect, test } from "bun:test"
 import { Arrivals } from "../../src/listener/Arrivals.ts"
-import { turnUnits, unitsPerConnection, unitsPerHandshake } from "../../src/listener/ConnectionLimits.ts"
+import {
+  arrivalUnitsPerTurn,
+  unitsPerConnection,
+  unitsPerHandshake,
+} from "../../src/listener/ConnectionLimits.ts"
 import { PacedWire } from "../../src/listener/PacedWire.ts"
 import { ReadPace } from "../../src/listener/ReadPace.ts"
 import { TurnBudget } from "../../src/listener/TurnBudget.ts"
@@ -13,7 +17,7 @@ const pace = new ReadPace({ bytesPerSecond: 1, burstBytes: 1, nowMs: () => 0, af
 const rig = ({ waitingMax = 1_000, isSecure = false } = {}) => {
   const begins: Array<() => void> = []
   const turn = new TurnBudget({
-    unitsPerTurn: turnUnits,
+    unitsPerTurn: arrivalUnitsPerTurn,
     turnMs: 3,
     nowMs: () => 0,
     after: (begin) => begins.push(begin),
@@ -50,7 +54,7 @@ const many = <A>(count: number, make: (index: number) => A): Array<A> =>
 describe("new connections", () => {
   test("are served a few in each turn; the others are paused until their turn", () => {
     const { arrivals, served, connect, nextTurn } = rig()
-    const perTurn = turnUnits / unitsPerConnection
+    const perTurn = arrivalUnitsPerTurn / unitsPerConnection
     const all = many(3 * perTurn - 1, () => connect("10.0.0.1"))
     const paused = () => all.filter(({ socket }) => socket.isPaused).length
     expect([served.length, paused(), arrivals.waiting]).toEqual([perTurn, 2 * perTurn - 1, 2 * perTurn - 1])
@@ -62,7 +66,7 @@ describe("new connections", () => {
 
   test("with TLS are fewer in each turn, because of their handshakes", () => {
     const { served, connect, nextTurn } = rig({ isSecure: true })
-    const perTurn = turnUnits / unitsPerHandshake
+    const perTurn = arrivalUnitsPerTurn / unitsPerHandshake
     expect(perTurn).toBeLessThanOrEqual(4)
     many(3 * perTurn, () => connect("10.0.0.1"))
     expect(served.length).toBe(perTurn)
@@ -72,7 +76,7 @@ describe("new connections", () => {
 
   test("of one address wait only for their turn, however many another address opens", () => {
     const { served, connect, nextTurn } = rig()
-    const perTurn = turnUnits / unitsPerConnection
+    const perTurn = arrivalUnitsPerTurn / unitsPerConnection
     many(5 * perTurn, () => connect("10.0.0.1"))
     connect("10.0.0.2")
     expect(served).not.toContain("10.0.0.2")
@@ -82,7 +86,7 @@ describe("new connections", () => {
 
   test("beyond the limit are closed, and so are those that wait when the service stops", () => {
     const { arrivals, served, connect, nextTurn } = rig({ waitingMax: 2 })
-    const perTurn = turnUnits / unitsPerConnection
+    const perTurn = arrivalUnitsPerTurn / unitsPerConnection
     const all = many(perTurn + 3, () => connect("10.0.0.1"))
     expect(all.at(-1)?.socket.state).toBe("terminated")
     arrivals.terminateAll()
@@ -93,7 +97,7 @@ describe("new connections", () => {
 
   test("that end while they wait are forgotten, and bytes that reach them are not lost", () => {
     const { served, got, connect, nextTurn } = rig()
-    const perTurn = turnUnits / unitsPerConnection
+    const perTurn = arrivalUnitsPerTurn / unitsPerConnection
     many(perTurn, () => connect("10.0.0.1"))
     const [closed, hasSent] = many(2, () => connect("10.0.0.1"))
     closed?.wire.onClose()

@@ -5,6 +5,8 @@ import type { BodyReceiver } from "../../src/HttpRequest.ts"
 import {
   aheadPerTurn,
   type ConnectionLimits,
+  headPartsPerTurn,
+  largeAnswersPerTurn,
   readBytesMin,
   sentBytesMin,
   turnUnits,
@@ -88,7 +90,7 @@ describe("requests that are sent ahead", () => {
   test("run at a slow pace, and the requests of clients that wait for their answers do not wait behind them", async () => {
     const rig = new ConnectionRig()
     rig.answersAtOnce = ({ path }) => ({ status: 200, headers: {}, body: path })
-    rig.holdsAhead = true
+    rig.holdsTurns = true
     rig.connect("10.0.0.1").send(get("/ahead").repeat(3 * aheadPerTurn))
     await turn()
     await turn()
@@ -97,7 +99,7 @@ describe("requests that are sent ahead", () => {
     rig.connect("10.0.0.1").send(get("/patient"))
     expect(rig.requests.at(-1)?.request.path).toBe("/patient")
     for (const aheadTurns of [2, 3]) {
-      rig.beginAheadTurn()
+      rig.beginTurns()
       await turn()
       await turn()
       expect(rig.requests.length).toBe(Math.min(2 + aheadTurns * aheadPerTurn, 3 * aheadPerTurn + 1))
@@ -119,6 +121,31 @@ describe("requests that are sent ahead", () => {
     // The last answer of a turn may go over its budget.
     expect(Math.max(...perTurn)).toBeLessThanOrEqual(2 * (turnUnits + 2 * large.length))
     for (const wire of wires) expect(wire.statuses).toEqual([200, 200, 200, 200])
+  })
+
+  test("with large answers are sent at a slow pace, and small answers do not wait behind them", async () => {
+    const rig = new ConnectionRig()
+    rig.holdsTurns = true
+    const large = new Uint8Array(largeAnswersPerTurn / 2)
+    rig.answersAtOnce = ({ path }) => ({
+      status: 200,
+      headers: {},
+      body: path === "/large" ? large : "small",
+    })
+    const wires = Array.from({ length: 8 }, () => rig.connect())
+    for (const wire of wires) wire.send(get("/large"))
+    const answered = () => wires.filter(({ statuses }) => statuses.length > 0).length
+    for (let turns = 0; turns < 20; turns++) await turn()
+    expect(answered()).toBe(2)
+    const patient = rig.connect()
+    patient.send(get("/small"))
+    await turn()
+    expect(patient.bodies).toEqual(["small"])
+    for (const expected of [4, 6, 8]) {
+      rig.beginTurns()
+      for (let turns = 0; turns < 20; turns++) await turn()
+      expect(answered()).toBe(expected)
+    }
   })
 
   test("are dropped if they are too many bytes, and the running answer says that the connection closes", async () => {
@@ -162,6 +189,64 @@ describe("requests that are sent ahead", () => {
     expect(wire.received).toContain('"code":"malformedRequest"')
     wire.send(get("/3"))
     expect([wire.state, rig.requests.length]).toEqual(["shutdown", 1])
+  })
+})
+
+describe("heads that come in parts", () => {
+  const begun = get("/").slice(0, 10)
+  const rest = get("/").slice(10)
+  /** Each of these connections has sent the first part of a head. */
+  const rigWith = (connections: number) => {
+    const rig = new ConnectionRig()
+    rig.holdsTurns = true
+    const wires = Array.from({ length: connections }, () => rig.connect("10.0.0.1"))
+    for (const wire of wires) wire.send(begun)
+    return { rig, wires, paused: () => wires.filter(({ isPaused }) => isPaused).length }
+  }
+
+  test("are read at a slow pace if there are many, and the addresses of clients take turns", () => {
+    const { rig, wires, paused } = rigWith(3 * headPartsPerTurn)
+    expect(paused()).toBe(2 * headPartsPerTurn)
+    const other = rig.connect("10.0.0.2")
+    other.send(begun)
+    expect(other.isPaused).toBe(true)
+    rig.beginTurns()
+    expect([other.isPaused, paused()]).toEqual([false, headPartsPerTurn + 1])
+    // What is read in the same turn waits again.
+    for (const wire of wires) if (!wire.isPaused) wire.send("x")
+    expect(paused()).toBe(3 * headPartsPerTurn)
+    other.send(rest)
+    expect(rig.requests.length).toBe(1)
+  })
+
+  test("wait for nobody if there are few", () => {
+    const { rig, wires, paused } = rigWith(headPartsPerTurn)
+    expect(paused()).toBe(0)
+    for (const wire of wires) wire.send(rest)
+    expect(rig.requests.length).toBe(headPartsPerTurn)
+  })
+
+  test("that end while they wait are answered, or forgotten if the client has gone", async () => {
+    const { rig, wires, paused } = rigWith(headPartsPerTurn + 2)
+    const [answered, gone] = wires.slice(-2)
+    answered?.send(rest)
+    gone?.events?.onClose()
+    await rig.at(0).answer()
+    expect([answered?.statuses, answered?.isPaused]).toEqual([[200], false])
+    rig.beginTurns()
+    expect([answered?.state, paused()]).toEqual(["open", 1])
+  })
+
+  test("have no more time because they wait for a turn", async () => {
+    const { rig, wires } = rigWith(headPartsPerTurn + 1)
+    const [read, held] = [wires[0], wires.at(-1)]
+    rig.pass(9_000)
+    rig.connections.turn.spend(turnUnits)
+    read?.send("x")
+    rig.pass(1_000)
+    await turn()
+    expect([read?.statuses, held?.statuses]).toEqual([[408], [408]])
+    expect([held?.state, held?.isPaused]).toEqual(["shutdown", false])
   })
 })
 
@@ -452,6 +537,18 @@ describe("a client that does not read", () => {
     }
     expect(wires.map(({ state }) => state)).toEqual(["open", "terminated"])
     expect(rig.connections.unread.bytes).toBeGreaterThan(90_000)
+  })
+
+  test("does not make the service copy a large answer that it has as bytes", async () => {
+    const rig = new ConnectionRig()
+    const document = new Uint8Array(100_000)
+    const wire = rig.connect()
+    wire.room = 1_000
+    wire.send(get("/document"))
+    await rig.at(0).answer({ body: document })
+    expect(wire.lastBufferBytes).toBe(document.byteLength)
+    wire.read()
+    expect(wire.received.length).toBeGreaterThan(document.byteLength)
   })
 
   test("does not keep the memory of what it has read", async () => {

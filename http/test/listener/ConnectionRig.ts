@@ -93,9 +93,9 @@ export class ConnectionRig {
   readonly metrics = { open: 0, refused: [] as Array<string>, closed: [] as Array<string> }
   /** If present, every request is answered at once. */
   answersAtOnce: ((request: HttpRequest) => HttpAnswer) | undefined
-  /** The next turn of requests that are ahead of an answer begins only when the test says so. */
-  holdsAhead = false
-  readonly #heldAhead: Array<() => void> = []
+  /** The next one of the longer turns begins only when the test says so. */
+  holdsTurns = false
+  readonly #heldTurns: Array<() => void> = []
   #nowMs = 0
 
   constructor(limits: Partial<ConnectionLimits> = {}) {
@@ -114,7 +114,7 @@ export class ConnectionRig {
         // A slow machine must not use up the time of a turn.
         nowMs: () => 0,
         after: (_, work) => {
-          if (this.holdsAhead) this.#heldAhead.push(work)
+          if (this.holdsTurns) this.#heldTurns.push(work)
           else setImmediate(work)
         },
       },
@@ -145,8 +145,8 @@ export class ConnectionRig {
     this.refused.sweep(this.#nowMs)
   }
 
-  beginAheadTurn(): void {
-    for (const begin of this.#heldAhead.splice(0)) begin()
+  beginTurns(): void {
+    for (const begin of this.#heldTurns.splice(0)) begin()
   }
 
   /** The request that reached the route as the `index`th. */

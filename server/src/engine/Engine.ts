@@ -47,6 +47,7 @@ import { underManualClock } from "./underManualClock.ts"
 import { DuePace } from "./window/DuePace.ts"
 import { SetAside } from "./window/SetAside.ts"
 import { ShardLoop } from "./window/ShardLoop.ts"
+import { SweepPace } from "./window/SweepPace.ts"
 import type { WindowLimits } from "./window/Window.ts"
 import { OwnWrites } from "./writing/OwnWrites.ts"
 import { WriteQueue, type WriteQueueLimits } from "./writing/WriteQueue.ts"
@@ -348,6 +349,7 @@ const makeOwnership = Effect.fnUntraced(function* (
     return { ...window, timers: Math.floor(window.timers / owners), bytes: Math.floor(window.bytes / owners) }
   }
   const duePace = new DuePace(soonBy(parts.runFork))
+  const sweepPace = new SweepPace()
   const ownership: Ownership = new Ownership(options.ownership, {
     ...parts,
     makeLoop: (lease, trustedUntilNanos) =>
@@ -355,6 +357,7 @@ const makeOwnership = Effect.fnUntraced(function* (
         ...parts,
         dispatcher,
         duePace,
+        sweepPace,
         pollingIntervalMs: options.pollingIntervalMs,
         page: options.window.page,
         onTurn: () => notes.turn(),

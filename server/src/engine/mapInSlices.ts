@@ -5,7 +5,7 @@ import { nextTurn } from "@punctual/api/nextTurn"
 import { Effect } from "effect"
 
 /** How long the thread may work before others have a turn. */
-const sliceMs = 4
+const sliceMs = 2
 /** The clock is read once for this many items, because reading it costs about as much as a small item. */
 const itemsPerLook = 8
 

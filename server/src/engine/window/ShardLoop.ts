@@ -22,6 +22,7 @@ import { Signal } from "../Signal.ts"
 import type { DuePace } from "./DuePace.ts"
 import type { Entry, Home } from "./Entry.ts"
 import type { SetAside } from "./SetAside.ts"
+import type { SweepPace } from "./SweepPace.ts"
 import { type Load, Window, type WindowLimits } from "./Window.ts"
 
 /** Sleeps are capped and the clock is read again, so that suspends and clock jumps do no harm. */
@@ -38,6 +39,8 @@ export interface ShardLoopParts {
   readonly dispatcher: Dispatcher
   /** Shared by all shards. */
   readonly duePace: DuePace
+  /** Shared by all shards. */
+  readonly sweepPace: SweepPace
   /** Told how late the thread comes to due timers. */
   readonly newcomers?: Pick<NewcomerPace, "noteDelay">
   readonly wall: WallClock["Service"]
@@ -246,10 +249,17 @@ export class ShardLoop implements Home {
         )
         // The firing loop gets its turn after each page. What it takes shows which namespace has the backlog.
         if (hasRead) yield* Effect.yieldNow
-        else yield* self.#readSignal.waitAtMost(longestSleepMs)
+        else yield* self.#readSignal.waitAtMost(self.#sleepMs)
       }
     })
   })
+
+  /** A long sweep goes on when its next page has its place. */
+  get #sleepMs(): number {
+    if (this.#sweepFrom === beginning) return longestSleepMs
+    const waitNanos = this.#sweepDueNanos - this.#parts.clock.monotonicTimeNanosUnsafe()
+    return Math.min(longestSleepMs, Math.ceil(Number(waitNanos) / 1e6))
+  }
 
   /** Makes the most urgent read, if there is one. Sweep pages and loads take turns. */
   readonly #readOnce: Effect.Effect<boolean, StoreError> = Effect.suspend(() => {
@@ -327,8 +337,8 @@ export class ShardLoop implements Home {
         .pipe(Effect.ensuring(Effect.sync(() => window.endRead(read))))
       // A window that was cleared because the shard is lost misses nothing.
       if (!self.#isActive) return
-      for (const head of window.missing(heads, read)) {
-        if (parts.setAside.has(head)) continue
+      const missing = window.missing(heads, read).filter((head) => !parts.setAside.has(head))
+      for (const head of missing) {
         if (yield* self.#readKey(head)) parts.metrics.rescued(1)
       }
       const endedNanos = parts.clock.monotonicTimeNanosUnsafe()
@@ -336,6 +346,9 @@ export class ShardLoop implements Home {
       if (self.#sweepsAsked !== asked) return
       if (sweepOf === undefined) for (const namespace of except) self.#sweepNext.add(namespace)
       self.#sweepOn(heads.length === parts.page ? heads.at(-1) : undefined, endedNanos)
+      const isUrgent = missing.length > 0 || self.#sweepsAhead
+      if (self.#sweepFrom !== beginning && !isUrgent)
+        self.#sweepDueNanos = parts.sweepPace.takePlace(endedNanos)
     })
   })
 

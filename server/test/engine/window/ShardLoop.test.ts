@@ -112,16 +112,61 @@ describe("the sweep", () => {
       }),
   )
 
-  engineTest("all lost timers are found, even more than a page", { window: { page: 10 } }, (engine) =>
-    Effect.gen(function* () {
-      for (let index = 0; index < 35; index++) {
-        applyTo(engine.database, 0, putOf(sampleTimer({ timerId: `t${index}`, executeAt: engine.now() + 1 })))
-      }
-      yield* engine.advance(6_000)
-      expect(new Set(engine.fires.map(({ timerId }) => timerId)).size).toBe(35)
-      expect(engine.fires.length).toBe(35)
-      expect(yield* engine.rescued).toBe(35)
-    }),
+  engineTest(
+    "all lost timers are found without a pause, even many pages",
+    { window: { page: 10 } },
+    (engine) =>
+      Effect.gen(function* () {
+        for (let index = 0; index < 500; index++) {
+          applyTo(
+            engine.database,
+            0,
+            putOf(sampleTimer({ timerId: `t${index}`, executeAt: engine.now() + 1 })),
+          )
+        }
+        yield* engine.advance(6_000)
+        expect(new Set(engine.fires.map(({ timerId }) => timerId)).size).toBe(500)
+        expect(engine.fires.length).toBe(500)
+        expect(yield* engine.rescued).toBe(500)
+      }),
+  )
+
+  engineTest(
+    "the sweep of a large backlog reads its pages one after another in time, in all shards together",
+    { shards: 4, window: { page: 10 } },
+    (engine) =>
+      Effect.gen(function* () {
+        engine.hang(() => true)
+        const backlog = Array.from({ length: 400 }, () => engine.command({ namespace: "large" }))
+        yield* engine.node.scheduler.createMany(backlog)
+        yield* engine.advance(4_000)
+        const before = engine.faults.calls("dueHeads")
+        const pagesWithin = (ms: number) =>
+          Effect.map(engine.advance(ms), () => engine.faults.calls("dueHeads") - before)
+        // The first page of each shard, and then 25 pages in a second.
+        expect(yield* pagesWithin(1_400)).toBeWithin(5, 4 + 4 + 25)
+        expect(yield* pagesWithin(5_000)).toBeGreaterThanOrEqual(40)
+        expect(yield* engine.rescued).toBe(0)
+      }),
+  )
+
+  engineTest(
+    "a timer inserted by another node does not wait for the pages of a large backlog",
+    { window: { page: 10 } },
+    (engine) =>
+      Effect.gen(function* () {
+        engine.hang(() => true)
+        // None of the namespaces is congested, so the sweep reads all of them together.
+        const backlog = Array.from({ length: 2_000 }, (_, index) =>
+          engine.command({ namespace: `one-of-many-${index % 400}` }),
+        )
+        yield* engine.node.scheduler.createMany(backlog)
+        yield* engine.advance(4_000)
+        const timer = sampleTimer({ namespace: "small", timerId: "a", executeAt: engine.now() + 3_000 })
+        yield* engine.faults.store.insertIfAbsent(0, [putOf(timer)])
+        yield* engine.advance(3_000)
+        expect(yield* engine.rescued).toBe(1)
+      }),
   )
 
   engineTest("a store whose read fails is read again", {}, (engine) =>
