@@ -66,11 +66,11 @@ export const unitsPerRequest = 8 * 1024
 export const turnMs = 3
 
 /**
- * Requests that a client has sent ahead of an answer: at most so many of all connections in such a time, 2,000 in a second.
+ * Requests that a client has sent ahead of an answer: at most so many of all connections in such a time, 1,000 in a second.
  * A client cannot wait for so many answers, and without this limit a few connections would keep both the thread and the
  * store busy all the time.
  */
-export const aheadPerTurn = 32
+export const aheadPerTurn = 16
 export const aheadTurnMs = 16
 
 /**

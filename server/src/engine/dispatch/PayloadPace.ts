@@ -6,8 +6,8 @@
 export const largePayloadBytes = 8 * 1024
 /** The allowance counts for this long. What is left over is lost. */
 const tickMs = 10
-/** 24 MiB in a second, as for large bodies of requests. The last attempt of a tick may exceed it. */
-const bytesPerTick = (24 * 1024 * 1024 * tickMs) / 1_000
+/** 16 MiB in a second. The last attempt of a tick may exceed it. */
+const bytesPerTick = (16 * 1024 * 1024 * tickMs) / 1_000
 
 export class PayloadPace {
   readonly #nowMs: () => number

@@ -342,14 +342,14 @@ describe("turns", () => {
     const rig = new DispatcherRig(limits)
     rig.payload = new Uint8Array(60_000)
     rig.submit("large", "h", 30)
-    expect(rig.inFlightOf("large")).toBe(5)
+    expect(rig.inFlightOf("large")).toBe(3)
     rig.payload = undefined
     rig.submit("small", "h", 30)
     expect(rig.inFlightOf("small")).toBe(30)
     expect(rig.later.map(([delayMs]) => delayMs)).toEqual([10])
     rig.nowMs += 10
     rig.later.shift()?.[1]()
-    expect(rig.inFlightOf("large")).toBe(9)
+    expect(rig.inFlightOf("large")).toBe(6)
   })
 
   test("that find no slot are bounded too: one call does not park the timers of all namespaces", () => {
