@@ -102,23 +102,28 @@ const staticStep =
     return { title: staticTitle, passed: isGood ? 1 : 0, failures, skips: [], secondsByFile: new Map() }
   }
 
+/** The steps of each lane. */
+type Lanes = ReadonlyArray<ReadonlyArray<Step>>
+
 /**
  * Lanes run in parallel. There are three on two cores, because most tests that start programs wait half of the time. The
- * steps of a lane run one after the other. A lane without steps takes the last step of the longest one.
+ * steps of a lane run one after the other. A lane without steps takes the last step of the longest one. When no step of a
+ * phase waits any more, a lane goes on with the next phase.
  */
-const runLanes = async (lanes: ReadonlyArray<ReadonlyArray<Step>>): Promise<ReadonlyArray<Result>> => {
-  const waiting = lanes.map((steps) => [...steps])
-  const isAlone = waiting.flat().length === 1
-  const nextFor = (own: Array<Step>): Step | undefined =>
-    own.shift() ?? waiting.toSorted((a, b) => b.length - a.length)[0]?.pop()
-  const results = await Promise.all(
-    waiting.map(async (own) => {
-      const results: Array<Result> = []
-      for (let step = nextFor(own); step !== undefined; step = nextFor(own)) results.push(await step(isAlone))
-      return results
-    }),
-  )
-  return results.flat()
+const runPhases = async (phases: ReadonlyArray<Lanes>): Promise<ReadonlyArray<Result>> => {
+  const waiting = phases.map((lanes) => lanes.map((steps) => [...steps]))
+  const isAlone = waiting.flat(2).length === 1
+  const nextFor = (lane: number): Step | undefined => {
+    const lanes = waiting.find((all) => all.some(({ length }) => length > 0)) ?? []
+    return lanes[lane]?.shift() ?? lanes.toSorted((a, b) => b.length - a.length)[0]?.pop()
+  }
+  const runLane = async (lane: number): Promise<ReadonlyArray<Result>> => {
+    const results: Array<Result> = []
+    for (let step = nextFor(lane); step !== undefined; step = nextFor(lane)) results.push(await step(isAlone))
+    return results
+  }
+  const lanes = Math.max(...phases.map(({ length }) => length))
+  return (await Promise.all(Array.from({ length: lanes }, (_, lane) => runLane(lane)))).flat()
 }
 
 const runAll = async (what: Asked): Promise<ReadonlyArray<Result>> => {
@@ -150,11 +155,13 @@ const runAll = async (what: Asked): Promise<ReadonlyArray<Result>> => {
   console.log(`Test files: ${chosen.length === 0 ? "none" : chosen.join(", ")}`)
   const statics = staticChecks(what.isFast).map(staticStep)
   const sideBySide = what.isFast
-    ? await runLanes([statics, tests("fast")])
-    : await runLanes([[...tests("long"), ...statics, ...tests("fast")], tests("pages"), tests("servers")])
+    ? [statics, tests("fast")]
+    : [[...tests("long"), ...statics, ...tests("fast")], tests("pages"), tests("servers")]
   // A third lane takes files of both groups.
-  const atEnd = await runLanes([tests("clusters"), tests("processes"), []])
-  const ran = await withSecondRuns([...sideBySide, ...atEnd], (group, file) => runOf(group, [file])(true))
+  const atEnd = what.isFast ? [] : [tests("clusters"), tests("processes"), []]
+  const ran = await withSecondRuns(await runPhases([sideBySide, atEnd]), (group, file) =>
+    runOf(group, [file])(true),
+  )
   if (chosen.length === 0)
     return [...ran, nothing(what.paths.join(" "), "no test file of the group has this text in its path")]
   const tested = ran.filter(({ title }) => title !== staticTitle)
