@@ -44,6 +44,7 @@ const referenceFiles = async (): Promise<ReadonlyArray<readonly [string, string 
 }
 
 const textOfAnswer = ({ body }: HttpAnswer): string => {
+  if (body instanceof Uint8Array) return new TextDecoder().decode(body)
   if (typeof body !== "string") throw new Error("the reference is not text")
   return body
 }

@@ -3,6 +3,7 @@
 // it, and with TLS its handshake takes up to a millisecond. So only a few are served in each turn. The wires of the others
 // are paused until then. The addresses of clients take turns.
 import { addressGroupOf } from "@punctual/door/addressGroupOf"
+import { FairQueue } from "../FairQueue.ts"
 import { unitsPerConnection, unitsPerHandshake } from "./ConnectionLimits.ts"
 import type { PacedWire } from "./PacedWire.ts"
 import type { TurnBudget } from "./TurnBudget.ts"
@@ -10,7 +11,7 @@ import type { WireEvents } from "./Wire.ts"
 
 export interface ArrivalsOptions {
   readonly turn: TurnBudget
-  /** How many wait at once. Further ones are closed without an answer. */
+  /** How many wait at once. At the limit, one is closed without an answer. */
   readonly waitingMax: number
   readonly isSecure: boolean
   /** Returns nothing if the connection was refused and closed. */
@@ -19,7 +20,7 @@ export interface ArrivalsOptions {
 
 export class Arrivals {
   readonly #options: ArrivalsOptions
-  readonly #waiting = new Set<Arrival>()
+  readonly #waiting = new FairQueue<Arrival>()
 
   constructor(options: ArrivalsOptions) {
     this.#options = options
@@ -34,7 +35,7 @@ export class Arrivals {
     const group = addressGroupOf(wire.remoteAddress)
     if (!turn.isSpent) {
       this.#serve(wire, group)
-    } else if (this.#waiting.size >= waitingMax) {
+    } else if (this.#waiting.size >= waitingMax && !this.#makeRoom(group)) {
       wire.terminate()
     } else {
       const serve = () => this.#serve(wire, group)
@@ -44,7 +45,14 @@ export class Arrivals {
 
   /** Closes all that wait. */
   terminateAll(): void {
-    for (const arrival of [...this.#waiting]) arrival.terminate()
+    for (let next = this.#waiting.take(); next !== undefined; next = this.#waiting.take()) next.terminate()
+  }
+
+  /** The last one of the address that has the most makes room, so that one address cannot keep all others out. */
+  #makeRoom(group: string): boolean {
+    const last = this.#waiting.takeFromLargest(this.#waiting.sizeOf(group) + 1)
+    last?.terminate()
+    return last !== undefined
   }
 
   #serve(wire: PacedWire, group: string): void {
@@ -58,7 +66,7 @@ interface ArrivalParts {
   readonly wire: PacedWire
   readonly group: string
   readonly turn: TurnBudget
-  readonly waiting: Set<Arrival>
+  readonly waiting: FairQueue<Arrival>
   readonly serve: () => void
 }
 
@@ -68,7 +76,7 @@ class Arrival implements WireEvents {
   constructor(parts: ArrivalParts) {
     this.#parts = parts
     const { wire, group, turn, waiting } = parts
-    waiting.add(this)
+    waiting.add(group, this)
     turn.defer(group, this.#takeTurn)
     wire.pause()
   }
@@ -103,7 +111,7 @@ class Arrival implements WireEvents {
 
   #leave(): void {
     const { waiting, turn, group } = this.#parts
-    waiting.delete(this)
+    waiting.delete(group, this)
     turn.forget(group, this.#takeTurn)
   }
 }

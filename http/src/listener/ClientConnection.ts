@@ -280,9 +280,10 @@ export class ClientConnection implements WireEvents, OpenConnection {
   /** A large answer waits for turns that have room. */
   #flushInTurn(): void {
     const { turn, largeAnswersTurn } = this.#connections
-    const isLarge = this.#outgoing.isLarge
-    const spent = isLarge ? [turn, largeAnswersTurn].find(({ isSpent }) => isSpent) : undefined
+    const { isLong } = this.#outgoing
+    const spent = isLong ? [turn, largeAnswersTurn].find(({ isSpent }) => isSpent) : undefined
     if (spent === undefined) this.#flush()
+    else if (!this.#unread.noteWait(this.#outgoing)) this.#closeForBytes()
     else if (this.#awaited === undefined) this.#waitFor(spent)
   }
 
@@ -353,20 +354,13 @@ export class ClientConnection implements WireEvents, OpenConnection {
 
   #flush(): void {
     const { turn, largeAnswersTurn } = this.#connections
-    const { waitingBytes, isLarge } = this.#outgoing
+    const { waitingBytes, isLong } = this.#outgoing
     const sent = this.#outgoing.flush()
     const sentBytes = waitingBytes - this.#outgoing.waitingBytes
     turn.spend(sentBytes)
-    if (isLarge) largeAnswersTurn.spend(sentBytes)
-    if (sent === "closed") {
-      this.terminate()
-      return
-    }
-    if (!this.#unread.isWithinLimit(this.#outgoing)) {
-      this.#connections.closedFor("bytes")
-      this.terminate()
-      return
-    }
+    if (isLong) largeAnswersTurn.spend(sentBytes)
+    if (sent === "closed") return void this.terminate()
+    if (!this.#unread.noteWrite(this.#outgoing)) return void this.#closeForBytes()
     if (this.#outgoing.restBytes > 0) return
     const onDrained = this.#onDrained
     this.#onDrained = undefined
@@ -434,6 +428,11 @@ export class ClientConnection implements WireEvents, OpenConnection {
     if (this.#isPaused) this.#wire.resume()
     this.#isPaused = false
     this.#wire.shutdown()
+  }
+
+  #closeForBytes(): void {
+    this.#connections.closedFor("bytes")
+    this.terminate()
   }
 
   #drop(bytes: number): void {

@@ -27,7 +27,7 @@ import { TurnBudget } from "./TurnBudget.ts"
 /**
  * - `securing`: the handshake of TLS is not complete.
  * - `idle`: no byte of the next request has arrived.
- * - `arriving`: a part of a head has arrived.
+ * - `arriving`: a part of a head has arrived. Its time goes on until the whole head is read.
  * - `receiving`: a part of a body is still to come. The route limits its time.
  * - `busy`: a whole request has arrived and is not answered yet, or the client has not read its answer.
  * - `leaving`: the last answer is sent, and the client should close.

@@ -22,7 +22,7 @@ export interface ConnectionLimits {
   readonly lingerBytesMax: number
   /** How many refused connections wait at once for their client to close. Further ones are closed without an answer. */
   readonly refusedMax: number
-  /** How many new connections wait at once for their turn. Further ones are closed without an answer. */
+  /** How many new connections wait at once for their turn. At the limit, one is closed without an answer. */
   readonly arrivingMax: number
   /**
    * The requests that wait for the answer of an earlier one on their connection, and the heads that have not arrived
@@ -83,7 +83,7 @@ export const unitsPerConnection = 1
 export const unitsPerHandshake = 4
 
 /**
- * Parts of heads that have not arrived completely: at most so many of all connections in such a time, 2,000 in a second.
+ * Parts of heads that have not arrived completely: all connections together have at most 32 read in 16 ms.
  * Usual clients send a head in one part. Without this limit, thousands of connections that each send a line at the same
  * moment would hold the thread.
  */

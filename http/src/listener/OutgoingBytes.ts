@@ -1,5 +1,5 @@
-// The bytes on their way to one client. Everything that is added in one turn goes out in one write. If the client does
-// not read, the rest waits here, and the owner is told.
+// The bytes on their way to one client. Texts and small bytes that are added in one turn go out in one write. If the client
+// does not read, the rest waits here, and the owner is told.
 import type { Wire } from "./Wire.ts"
 
 /** What became of a write. */
@@ -11,10 +11,16 @@ export type WriteResult = "all" | "part" | "closed"
  */
 const longBytes = 16 * 1024
 
+interface Part {
+  readonly bytes: Uint8Array
+  /** The buffer of the bytes was made here, and nobody else uses it. */
+  readonly isOwn: boolean
+}
+
 export class OutgoingBytes {
   readonly #wire: Wire
   /** What waits, in order. The text comes after it. */
-  readonly #parts: Array<Uint8Array> = []
+  readonly #parts: Array<Part> = []
   #partsBytes = 0
   #text = ""
   #textBytes = 0
@@ -24,14 +30,15 @@ export class OutgoingBytes {
     this.#wire = wire
   }
 
-  /** What the wire did not take. */
+  /** What waits as bytes. After a write, the wire did not take it. */
   get restBytes(): number {
     return this.#partsBytes
   }
 
-  /** How many bytes of memory the rest keeps. Its parts are views of buffers that may be larger. */
+  /** How many bytes of memory wait here. An own part is a view of a buffer that may be larger. */
   get keptBytes(): number {
-    return this.#parts.reduce((sum, { buffer }) => sum + buffer.byteLength, 0)
+    const bytesOf = ({ bytes, isOwn }: Part) => (isOwn ? bytes.buffer.byteLength : bytes.byteLength)
+    return this.#parts.reduce((sum, part) => sum + bytesOf(part), this.#textBytes)
   }
 
   /** Everything that waits, whether the wire has refused it or not. */
@@ -48,7 +55,12 @@ export class OutgoingBytes {
     return this.#sentBytes
   }
 
-  /** There is so much to send that it should not wait for more. */
+  /** There is so much to send that it waits for its turn. */
+  get isLong(): boolean {
+    return this.waitingBytes >= longBytes
+  }
+
+  /** What there is to send should not wait for more. */
   get isLarge(): boolean {
     return this.#parts.length > 0 || this.#text.length >= longBytes
   }
@@ -63,8 +75,9 @@ export class OutgoingBytes {
   addBytes(bytes: Uint8Array): void {
     const text = this.#takeText()
     const isLong = bytes.byteLength >= longBytes
-    if (isLong) this.#addPart(text)
-    this.#addPart(isLong ? bytes : joined(text, bytes))
+    if (isLong) this.#addOwn(text)
+    if (isLong) this.#addPart({ bytes, isOwn: false })
+    else this.#addOwn(joined(text, bytes))
   }
 
   /** A piece of a stream, as a chunk of HTTP/1.1 or as it is. */
@@ -87,20 +100,21 @@ export class OutgoingBytes {
     const taken = this.#wire.write(text)
     if (taken < 0) return "closed"
     if (taken === bytes) return "all"
-    this.#addPart(restOf(ownBytes(text), taken))
+    this.#addOwn(restOf(ownBytes(text), taken))
     this.#sentBytes += taken
     return "part"
   }
 
   #flushParts(): WriteResult {
-    this.#addPart(this.#takeText())
+    this.#addOwn(this.#takeText())
     for (let part = this.#parts[0]; part !== undefined; part = this.#parts[0]) {
-      const taken = this.#wire.write(part)
+      const { bytes, isOwn } = part
+      const taken = this.#wire.write(bytes)
       if (taken < 0) return "closed"
       this.#sentBytes += taken
       this.#partsBytes -= taken
-      if (taken < part.byteLength) {
-        this.#parts[0] = restOf(part, taken)
+      if (taken < bytes.byteLength) {
+        this.#parts[0] = { bytes: isOwn ? restOf(bytes, taken) : bytes.subarray(taken), isOwn }
         return "part"
       }
       this.#parts.shift()
@@ -108,10 +122,13 @@ export class OutgoingBytes {
     return "all"
   }
 
-  #addPart(bytes: Uint8Array): void {
-    if (bytes.byteLength === 0) return
-    this.#parts.push(bytes)
-    this.#partsBytes += bytes.byteLength
+  #addOwn(bytes: Uint8Array): void {
+    if (bytes.byteLength > 0) this.#addPart({ bytes, isOwn: true })
+  }
+
+  #addPart(part: Part): void {
+    this.#parts.push(part)
+    this.#partsBytes += part.bytes.byteLength
   }
 
   #takeText(): Uint8Array {

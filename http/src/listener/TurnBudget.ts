@@ -54,9 +54,11 @@ export class TurnBudget {
 
   readonly #beginTurn = (): void => {
     this.#isTurnQueued = false
-    this.#spent = 0
+    // What one piece of work spent beyond its turn counts in the next ones.
+    this.#spent = Math.max(0, this.#spent - this.#options.unitsPerTurn)
+    this.#beganAtMs = this.#options.nowMs()
     // Work may defer itself again. It has its next turn after all others.
     for (let left = this.#waiting.size; left > 0 && !this.isSpent; left--) this.#waiting.take()?.()
-    if (this.#waiting.size > 0) this.#queueTurn()
+    if (this.#waiting.size > 0 || this.#spent > 0) this.#queueTurn()
   }
 }

@@ -15,20 +15,30 @@ export class UnreadAnswer {
     this.#connections = connections
   }
 
-  /** Looks at what a write has left. Returns false if clients have not read too many bytes. */
-  isWithinLimit(outgoing: OutgoingBytes): boolean {
-    const { restBytes, keptBytes } = outgoing
-    if (restBytes === 0 && this.#bytes === 0) return true
-    const { unread } = this.#connections
-    this.#bytes = unread.change(this.#connection.place.group.name, this.#bytes, keptBytes)
-    if (this.#bytes < keptBytes) return false
+  /** Counts what a write has left, and watches the time of the client. Returns false if too many bytes are unread. */
+  noteWrite(outgoing: OutgoingBytes): boolean {
+    if (outgoing.restBytes === 0 && this.#bytes === 0) return true
+    if (!this.#count(outgoing)) return false
     this.#watch(outgoing)
     return true
+  }
+
+  /** The answer waits for its turn, so the client has no time to keep. Returns false if too many bytes are unread. */
+  noteWait(outgoing: OutgoingBytes): boolean {
+    this.#mark = 0
+    this.#connections.hasRead(this.#connection)
+    return this.#count(outgoing)
   }
 
   release(): void {
     this.#connections.unread.giveBack(this.#connection.place.group.name, this.#bytes)
     this.#bytes = 0
+  }
+
+  #count({ keptBytes }: OutgoingBytes): boolean {
+    const { name } = this.#connection.place.group
+    this.#bytes = this.#connections.unread.change(name, this.#bytes, keptBytes)
+    return this.#bytes === keptBytes
   }
 
   /** The time to read begins again when the client has read enough. */

@@ -7,21 +7,16 @@ import {
 } from "../../src/listener/ConnectionLimits.ts"
 import { PacedWire } from "../../src/listener/PacedWire.ts"
 import { ReadPace } from "../../src/listener/ReadPace.ts"
-import { TurnBudget } from "../../src/listener/TurnBudget.ts"
 import type { WireEvents } from "../../src/listener/Wire.ts"
-import { MemoryWire } from "./ConnectionRig.ts"
+import { ConnectionRig, MemoryWire } from "./ConnectionRig.ts"
 
 const pace = new ReadPace({ bytesPerSecond: 1, burstBytes: 1, nowMs: () => 0, after: () => {} })
 
 /** Turns begin when the test says so. */
 const rig = ({ waitingMax = 1_000, isSecure = false } = {}) => {
-  const begins: Array<() => void> = []
-  const turn = new TurnBudget({
-    unitsPerTurn: arrivalUnitsPerTurn,
-    turnMs: 3,
-    nowMs: () => 0,
-    after: (begin) => begins.push(begin),
-  })
+  const held = new ConnectionRig()
+  held.holdsTurns = true
+  const turn = held.connections.arrivalTurn
   const served: Array<string> = []
   const got: Array<string> = []
   const events: WireEvents = {
@@ -45,7 +40,7 @@ const rig = ({ waitingMax = 1_000, isSecure = false } = {}) => {
     arrivals.accept(wire)
     return { socket, wire }
   }
-  return { arrivals, served, got, connect, nextTurn: () => begins.shift()?.() }
+  return { arrivals, served, got, connect, nextTurn: () => held.beginTurns() }
 }
 
 const many = <A>(count: number, make: (index: number) => A): Array<A> =>
@@ -67,7 +62,7 @@ describe("new connections", () => {
   test("with TLS are fewer in each turn, because of their handshakes", () => {
     const { served, connect, nextTurn } = rig({ isSecure: true })
     const perTurn = arrivalUnitsPerTurn / unitsPerHandshake
-    expect(perTurn).toBeLessThanOrEqual(4)
+    expect(perTurn).toBe(2)
     many(3 * perTurn, () => connect("10.0.0.1"))
     expect(served.length).toBe(perTurn)
     nextTurn()
@@ -93,6 +88,16 @@ describe("new connections", () => {
     expect(all.slice(perTurn).map(({ socket }) => socket.state)).toEqual(many(3, () => "terminated"))
     nextTurn()
     expect(served.length).toBe(perTurn)
+  })
+
+  test("beyond the limit take the place of the last one of the address that has the most", () => {
+    const { served, connect, nextTurn } = rig({ waitingMax: 4 })
+    const perTurn = arrivalUnitsPerTurn / unitsPerConnection
+    const flood = many(perTurn + 4, () => connect("10.0.0.1"))
+    const other = connect("10.0.0.2")
+    expect([flood.at(-1)?.socket.state, other.socket.state]).toEqual(["terminated", "open"])
+    nextTurn()
+    expect([served.length, served.includes("10.0.0.2")]).toEqual([perTurn + 4, true])
   })
 
   test("that end while they wait are forgotten, and bytes that reach them are not lost", () => {

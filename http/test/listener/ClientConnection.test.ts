@@ -148,6 +148,28 @@ describe("requests that are sent ahead", () => {
     }
   })
 
+  test("with large answers count as unread while they wait for their turn, and the client has all its time", async () => {
+    const rig = new ConnectionRig({ unreadBytesMax: 4 * largeAnswersPerTurn, readMs: 1_000 })
+    rig.holdsTurns = true
+    const large = new Uint8Array(largeAnswersPerTurn)
+    rig.answersAtOnce = () => ({ status: 200, headers: {}, body: large })
+    const wires = Array.from({ length: 3 }, () => rig.connect())
+    for (const wire of wires) wire.send(get("/large"))
+    for (let turns = 0; turns < 5; turns++) await turn()
+    // One address may have a quarter of the limit, and a head goes beyond it.
+    expect(wires.map(({ state }) => state)).toEqual(["open", "terminated", "terminated"])
+    const small = rig.connect("10.0.0.2")
+    rig.answersAtOnce = () => ({ status: 200, headers: {}, body: large.subarray(0, 100_000) })
+    small.send(get("/"))
+    await turn()
+    rig.pass(5_000)
+    expect([small.state, small.statuses]).toEqual(["open", []])
+    for (let turns = 0; turns < 5; turns++) rig.beginTurns()
+    await turn()
+    expect(small.statuses).toEqual([200])
+    expect(rig.connections.unread.bytes).toBe(0)
+  })
+
   test("are dropped if they are too many bytes, and the running answer says that the connection closes", async () => {
     const rig = new ConnectionRig({ aheadBytesMax: 400 })
     const wire = rig.connect()

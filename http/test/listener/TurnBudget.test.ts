@@ -37,6 +37,17 @@ describe("the budget of a turn", () => {
     expect(turn.isSpent).toBe(true)
   })
 
+  test("counts what was spent beyond it in the next turns", () => {
+    const { turn, begin } = budget(10)
+    turn.spend(35)
+    for (const isSpent of [true, true, false]) {
+      begin()
+      expect(turn.isSpent).toBe(isSpent)
+    }
+    turn.spend(5)
+    expect(turn.isSpent).toBe(true)
+  })
+
   test("lets groups take turns, and runs only as much work in a turn as the budget allows", () => {
     const { turn, begin } = budget(3)
     const ran: Array<string> = []

@@ -254,9 +254,9 @@ export class ShardLoop implements Home {
     })
   })
 
-  /** A long sweep goes on when its next page has its place. */
+  /** A long sweep goes on when its next page is due. */
   get #sleepMs(): number {
-    if (this.#sweepFrom === beginning) return longestSleepMs
+    if (!this.#isActive || this.#sweepFrom === beginning) return longestSleepMs
     const waitNanos = this.#sweepDueNanos - this.#parts.clock.monotonicTimeNanosUnsafe()
     return Math.min(longestSleepMs, Math.ceil(Number(waitNanos) / 1e6))
   }
@@ -337,18 +337,21 @@ export class ShardLoop implements Home {
         .pipe(Effect.ensuring(Effect.sync(() => window.endRead(read))))
       // A window that was cleared because the shard is lost misses nothing.
       if (!self.#isActive) return
-      const missing = window.missing(heads, read).filter((head) => !parts.setAside.has(head))
-      for (const head of missing) {
-        if (yield* self.#readKey(head)) parts.metrics.rescued(1)
+      let rescued = 0
+      for (const head of window.missing(heads, read)) {
+        if (parts.setAside.has(head)) continue
+        if (!(yield* self.#readKey(head))) continue
+        rescued++
+        parts.metrics.rescued(1)
       }
       const endedNanos = parts.clock.monotonicTimeNanosUnsafe()
       parts.metrics.swept(Number(endedNanos - startedNanos) / 1e6)
       if (self.#sweepsAsked !== asked) return
       if (sweepOf === undefined) for (const namespace of except) self.#sweepNext.add(namespace)
       self.#sweepOn(heads.length === parts.page ? heads.at(-1) : undefined, endedNanos)
-      const isUrgent = missing.length > 0 || self.#sweepsAhead
+      const isUrgent = rescued > 0 || self.#sweepsAhead
       if (self.#sweepFrom !== beginning && !isUrgent)
-        self.#sweepDueNanos = parts.sweepPace.takePlace(endedNanos)
+        self.#sweepDueNanos = parts.sweepPace.takePlace(endedNanos, heads.length)
     })
   })
 

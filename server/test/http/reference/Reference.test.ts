@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test"
 import { defaultLimits } from "@punctual/api/Limits"
 import { problemCodes } from "@punctual/api/Problem"
+import type { HttpAnswer } from "@punctual/http/HttpAnswer"
 import { makeReference } from "@punctual/http/reference/Reference"
 import { timerReference } from "../../../src/http/timerReference.ts"
 import { proxyBelow } from "../proxyBelow.ts"
@@ -9,12 +10,14 @@ import { type Answered, withService } from "../ServiceFixture.ts"
 
 const bytesAtMost = 400_000
 
+const textOf = ({ body }: HttpAnswer): string => new TextDecoder().decode(body as Uint8Array)
+
 const pageOf = async (limits = defaultLimits): Promise<string> =>
-  String((await makeReference(timerReference(limits)).page()).body)
+  textOf(await makeReference(timerReference(limits)).page())
 
 const page = await pageOf()
 // biome-ignore lint/suspicious/noExplicitAny: the document is read by paths that the tests themselves check.
-const document: any = JSON.parse(String((await makeReference(timerReference(defaultLimits)).openApi()).body))
+const document: any = JSON.parse(textOf(await makeReference(timerReference(defaultLimits)).openApi()))
 
 const idsIn = (html: string) => [...html.matchAll(/\sid="([^"]*)"/g)].map(([, id = ""]) => id)
 
