@@ -6,8 +6,9 @@
 export const largePayloadBytes = 8 * 1024
 /** The allowance counts for this long. What is left over is lost. */
 const tickMs = 10
-/** 16 MiB in a second. The last attempt of a tick may exceed it. */
-const bytesPerTick = (16 * 1024 * 1024 * tickMs) / 1_000
+export const payloadBytesPerSecond = 16 * 1024 * 1024
+/** The last attempt of a tick may exceed it. */
+const bytesPerTick = (payloadBytesPerSecond * tickMs) / 1_000
 
 export class PayloadPace {
   readonly #nowMs: () => number

@@ -11,7 +11,7 @@ import type { AskedTimer } from "../../ports/Peers.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { Dispatcher } from "../dispatch/Dispatcher.ts"
 import type { HostQueue, NamespaceQueue } from "../dispatch/DispatchQueues.ts"
-import { largePayloadBytes } from "../dispatch/PayloadPace.ts"
+import { largePayloadBytes, payloadBytesPerSecond } from "../dispatch/PayloadPace.ts"
 import type { SlotClass } from "../dispatch/Slots.ts"
 import type { NamespaceDirectory } from "../namespaces/NamespaceDirectory.ts"
 import type { Entry } from "../window/Entry.ts"
@@ -185,7 +185,7 @@ const isPostponed = (entry: Entry, asked: AskedTimer, nowMs: number): boolean =>
 const dueAt = ({ fireAt, updatedAt }: Pick<AskedTimer, "fireAt" | "updatedAt">): number =>
   Math.max(fireAt, updatedAt)
 
-const largePayloadText = `All deliveries of this node together send at most 24 MiB of payloads above ${largePayloadBytes / 1024} KiB in a second, so that they do not delay others.`
+const largePayloadText = `All deliveries of this node together send at most ${payloadBytesPerSecond / (1024 * 1024)} MiB of payloads above ${largePayloadBytes / 1024} KiB in a second, so that they do not delay others.`
 
 const newcomerText =
   "The namespace has had no delivery since this node started. Such namespaces take turns, and this node starts few of their deliveries at once, so that they do not delay others."
