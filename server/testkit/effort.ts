@@ -16,7 +16,7 @@ const efforts = {
   },
   usual: {
     shareOfRuns: 1,
-    seeds: 150,
+    seeds: 100,
     listedTimers: 10_000,
     crashedCalls: 200,
     moves: 200,
