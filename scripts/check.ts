@@ -106,7 +106,7 @@ const staticStep =
 type Lanes = ReadonlyArray<ReadonlyArray<Step>>
 
 /**
- * Lanes run in parallel. There are four on two cores, because most tests that start programs wait half of the time. The
+ * Lanes run in parallel. There are three on two cores, because most tests that start programs wait half of the time. The
  * steps of a lane run one after the other. A lane without steps takes the last step of the longest one. When no step of a
  * phase waits any more, a lane goes on with the next phase.
  */
@@ -157,8 +157,8 @@ const runAll = async (what: Asked): Promise<ReadonlyArray<Result>> => {
   const sideBySide = what.isFast
     ? [statics, tests("fast")]
     : [[...tests("long"), ...statics, ...tests("fast")], tests("pages"), tests("servers")]
-  // Two more lanes take files of both groups, because most of these tests wait for a program.
-  const atEnd = what.isFast ? [] : [tests("clusters"), tests("processes"), [], []]
+  // A third lane takes files of both groups.
+  const atEnd = what.isFast ? [] : [tests("clusters"), tests("processes"), []]
   const ran = await withSecondRuns(await runPhases([sideBySide, atEnd]), (group, file) =>
     runOf(group, [file])(true),
   )
