@@ -56,4 +56,12 @@ export class Entry implements HeapItem {
     this.fireAt = timer.fireAt
     this.bytes = timerBytes(timer)
   }
+
+  /** Whether the timer is in the same arming, before the same attempt. */
+  isArmingOf({ fireId, attempts, fireAt, askedAt }: Timer): boolean {
+    const own = this.timer
+    return (
+      own.fireId === fireId && own.attempts === attempts && own.fireAt === fireAt && own.askedAt === askedAt
+    )
+  }
 }

@@ -33,6 +33,10 @@ export class WaitingTimers {
     return compareDue(known, other) < 0 ? known : other
   }
 
+  hasDue(nowMs: number): boolean {
+    return (this.peek()?.fireAt ?? Number.POSITIVE_INFINITY) <= nowMs
+  }
+
   /** Takes out due timers: at most `knownMax` of known namespaces, and then at most `newMax` of new ones. */
   *takeDue(nowMs: number, knownMax: number, newMax: number): Generator<Entry> {
     yield* dueOf(this.#known, nowMs, knownMax)

@@ -201,7 +201,7 @@ export class Window {
     this.#horizons.stopWaiting(timer.uuid)
     const existing = this.#entries.get(timer.uuid)
     if (existing !== undefined) {
-      if (isSameArming(existing.timer, timer)) return
+      if (existing.isArmingOf(timer)) return
       this.#drop(existing)
     }
     const horizon = this.#horizons.of(timer.namespace)
@@ -306,6 +306,9 @@ export class Window {
     const { lookAheadMs } = this.#room.limits
     // A load starts at half the look-ahead and reads all of it. Otherwise each millisecond would load one more timer.
     if (main.cursor.fireAt >= nowMs + lookAheadMs / 2) return undefined
+    // The due timers of the last page show which namespace has a backlog. Until they are taken, the next page could be full of
+    // it, too.
+    if (this.#allotment.isOverdue(main, nowMs) && this.#waiting.hasDue(nowMs)) return undefined
     let limit = this.#allotment.forPage(nowMs)
     while (limit === 0 && this.#evictions.makeRoomForMain(nowMs)) limit = this.#allotment.forPage(nowMs)
     this.#evictions.isShortOfRoom = limit === 0
@@ -315,7 +318,7 @@ export class Window {
 
   /** Begins to load the next page of an excluded namespace that needs one, if any. */
   beginNamespaceLoad(nowMs: number): Load | undefined {
-    const isDueTaken = (this.nextFireAt ?? Number.POSITIVE_INFINITY) > nowMs
+    const isDueTaken = !this.#waiting.hasDue(nowMs)
     for (const { namespace, horizon } of this.#horizons.lagging()) {
       const claim = this.#allotment.claimOf(namespace, horizon, nowMs, isDueTaken)
       if (claim.timers <= 0) continue
@@ -445,6 +448,3 @@ export class Window {
     if (this.#tenants.dueOf(namespace) <= this.#room.limits.page / 2) this.#horizons.readmit(namespace)
   }
 }
-
-const isSameArming = (a: Timer, b: Timer): boolean =>
-  a.fireId === b.fireId && a.attempts === b.attempts && a.fireAt === b.fireAt && a.askedAt === b.askedAt

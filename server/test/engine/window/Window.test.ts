@@ -208,6 +208,26 @@ test("a window that is not behind waits for room for a large part of a page", ()
   expect(window.beginLoad(nearlyThere)).toBeUndefined()
 })
 
+test("an overdue window reads its next page only after the due timers of the last one were taken", () => {
+  const window = windowOf({ timers: 1_000, bytes: 1 << 20, page: 10 })
+  const first = window.beginLoad(20_000)
+  const page = Array.from({ length: 10 }, (_, index) => sampleTimer({ executeAt: 1_000 + index }))
+  if (first !== undefined) window.finishLoad(first, { timers: page, isLast: false })
+  expect(window.beginLoad(20_000)).toBeUndefined()
+  window.takeDue(20_000, 9)
+  expect(window.beginLoad(20_000)).toBeUndefined()
+  window.takeDue(20_000, 1)
+  expect(window.beginLoad(20_000)?.exclusiveAfter.fireAt).toBe(1_009)
+})
+
+test("a window that has all due timers reads ahead, although some of them were not taken yet", () => {
+  const window = windowOf({ timers: 1_000, bytes: 1 << 20, page: 10 })
+  const first = window.beginLoad(10_000)
+  if (first !== undefined) window.finishLoad(first, { timers: [], isLast: true })
+  put(window, [sampleTimer({ executeAt: 11_000 })])
+  expect(window.beginLoad(window.horizon.fireAt - 20_000)).toBeDefined()
+})
+
 test("a page is never more than a part of the window, so that an empty window reads ahead", () => {
   const window = windowOf(smallShare)
   const first = window.beginLoad(10_000)
