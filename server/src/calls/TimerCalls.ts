@@ -9,6 +9,7 @@ import type { Limits } from "@punctual/api/Limits"
 import type { ListLives } from "@punctual/api/ListLives"
 import type { CountTimers, CountTimersAnswer, ListTimers } from "@punctual/api/ListTimers"
 import {
+  InvalidRequest,
   type Problem,
   RevisionMismatch,
   TimerExists,
@@ -155,6 +156,7 @@ const creating = (
   terms: CommandTerms,
   absenceOf: AbsenceOf,
 ): Pick<TimerCalls, "create" | "createMany"> => {
+  const readPlain = makePlainCreate(terms.limits)
   const itemSchema = makeCreateTimer(terms.limits)
   const shorten = shortenArrays(itemSchema)
   const decodeItem = SchemaParser.decodeUnknownResult(itemSchema, requestParseOptions)
@@ -164,6 +166,17 @@ const creating = (
   })
 
   /** The errors of all items together are limited. Items beyond the limit have only their first error. */
+  const decodedItem = (item: unknown, pointer: string, room: ErrorRoom): CreateTimer | InvalidRequest => {
+    const plain = readPlain(item)
+    if (plain !== undefined) return plain
+    shorten(item)
+    const decoded = room.errors > 1 ? decodeItem(item) : decodeUntilError(item)
+    if (Result.isSuccess(decoded)) return decoded.success
+    const refused = invalidRequest(decoded.failure, pointer, Math.max(1, room.errors))
+    room.errors -= refused.errors.length
+    return refused
+  }
+
   const itemCommand = (
     item: unknown,
     index: number,
@@ -171,19 +184,14 @@ const creating = (
     room: ErrorRoom,
   ): CreateCommand | RefusedCommand => {
     const pointer = `/timers/${index}`
-    shorten(item)
-    const decoded = room.errors > 1 ? decodeItem(item) : decodeUntilError(item)
-    if (Result.isFailure(decoded)) {
-      const refused = invalidRequest(decoded.failure, pointer, Math.max(1, room.errors))
-      room.errors -= refused.errors.length
-      return refused
-    }
-    const { payload, namespace } = decoded.success
+    const body = decodedItem(item, pointer, room)
+    if (body instanceof InvalidRequest) return body
+    const { payload, namespace } = body
     if (!caller.may("timers.write", namespace)) return forbidden("timers.write", namespace)
     if (payload !== undefined && !(payload instanceof Uint8Array)) {
       throw new Error("the payload of an item of createMany is not bytes")
     }
-    return createCommand(withTrace({ body: decoded.success, traceparent }), { payload, at, pointer }, terms)
+    return createCommand(withTrace({ body, traceparent }), { payload, at, pointer }, terms)
   }
 
   const warned = ({ namespace, executeAt, spec }: CreateCommand, receivedAt: number): Warned =>
@@ -199,7 +207,7 @@ const creating = (
   }
 
   const quick: QuickForm<CreatedTimer> = {
-    read: makePlainCreate(terms.limits),
+    read: readPlain,
     begin: (made, onAnswer) => {
       // `read` made the body.
       const asked = made as Asked<WithPayload<CreateTimer>>

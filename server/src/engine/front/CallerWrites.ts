@@ -1,10 +1,11 @@
 // Passes a write of a caller to the owner of its shard, which is this node or another one. The caller gets exactly one
 // answer within a time limit.
-import { Effect } from "effect"
+import { Effect, Latch } from "effect"
 import { keyOfItem, type Unstorable, type WriteAnswer } from "../../domain/WriteItem.ts"
 import type { CarriedItem } from "../../ports/Peers.ts"
 import type { CarriedResult } from "../forwarding/CarriedWrite.ts"
 import type { Forwarder } from "../forwarding/Forwarder.ts"
+import { mapInSlices } from "../mapInSlices.ts"
 import { type OwnWrites, retryAfterMs } from "../writing/OwnWrites.ts"
 import { AnswerLimit, type AnswerLimitParts } from "./AnswerLimit.ts"
 import {
@@ -92,30 +93,34 @@ export class CallerWrites {
     )
   }
 
-  /** Makes one write for each command at once. Each gets its own answer or refusal, in order. */
+  /**
+   * Makes one write for each command. Each gets its own answer or refusal, in order. A thousand writes take some milliseconds
+   * of the thread, so they begin in slices. All of them begin, also if the caller is interrupted.
+   */
   answersOf<Answer extends WriteAnswer, Command>(
     commands: ReadonlyArray<Command>,
     make: (command: Command) => CarriedItem,
   ): Effect.Effect<ReadonlyArray<Exclude<Answer, Unstorable> | RefusedWrite>> {
-    return Effect.callback((resume) => {
+    return Effect.suspend(() => {
       // All writes without an answer share one error, because making an error costs more than a create.
       const notYet = late()
       const answers = new Array<Exclude<Answer, Unstorable> | RefusedWrite>(commands.length).fill(notYet)
       let missing = commands.length
-      if (missing === 0) {
-        resume(Effect.succeed(answers))
-        return
-      }
-      // A copy of the answers so far: callers must not see answers that arrive after the time limit.
-      const wait = this.#limit?.begin(() => resume(Effect.succeed([...answers])))
-      commands.forEach((command, index) => {
+      const isAnswered = Latch.makeUnsafe(missing === 0)
+      const wait = missing === 0 ? undefined : this.#limit?.begin(() => isAnswered.openUnsafe())
+      const begin = (command: Command, index: number): void =>
         this.begin<Answer>(make(command), (answer) => {
           answers[index] = answer
           if (--missing > 0) return
           if (wait !== undefined) this.#limit?.end(wait)
-          resume(Effect.succeed(answers))
+          isAnswered.openUnsafe()
         })
-      })
+      return mapInSlices(commands, begin).pipe(
+        Effect.uninterruptible,
+        Effect.andThen(isAnswered.await),
+        // A copy: callers must not see answers that arrive after the time limit.
+        Effect.map(() => [...answers]),
+      )
     })
   }
 }
