@@ -1,4 +1,4 @@
-// `npm run test:matrix`: checks that take too long for every commit. It runs model and property tests with ten times
+// `npm run test:matrix`: checks that take too long for every commit. It runs model and property tests with twenty times
 // their usual runs, clusters on every database under every fault, SQLite under thousands of kills, power cuts and failing
 // calls, the console over a million timers, the agent killed at every step on every bus and store, upgrades from several
 // versions, the package of the client on several runtimes, the clients in other languages, more worlds of the simulator

@@ -13,6 +13,7 @@ import {
 } from "../src/domain/WriteItem.ts"
 import { ShardLeases } from "../src/ports/ShardLeases.ts"
 import { type ListPage, type ListQuery, type ShardBatch, TimerStore } from "../src/ports/TimerStore.ts"
+import { fillsSlowStores } from "./effort.ts"
 import type { RowDamage } from "./RowDamage.ts"
 import { samplePut } from "./timers.ts"
 
@@ -22,6 +23,8 @@ export interface StoreFixture {
   readonly name: string
   /** Why the store accepts no inserts without an owner, if that is so. */
   readonly insertsSkipped?: string
+  /** The store needs tens of seconds to write ten thousand timers. */
+  readonly writesSlowly?: true
   /** A layer that makes a new, empty store and leaves nothing behind. */
   fresh(options: { readonly shards: number }): Layer.Layer<Store, unknown>
   /** Like `fresh`, and the test can change its rows without the store. */
@@ -51,6 +54,14 @@ export const insertLawsOf =
   (title, body, shards) => {
     if (fixture.insertsSkipped === undefined) lawsOf(fixture)(title, body, shards)
     else test.skip(`${title} (skipped: ${fixture.insertsSkipped})`, () => {})
+  }
+
+/** A test of a law that needs ten thousand timers. On a store that writes slowly, only the matrix checks it. */
+export const manyTimersLawsOf =
+  (fixture: StoreFixture): ReturnType<typeof lawsOf> =>
+  (title, body, shards) => {
+    if (fixture.writesSlowly !== true || fillsSlowStores) lawsOf(fixture)(title, body, shards)
+    else test.skip(`${title} (skipped: only npm run test:matrix writes 10,000 timers here)`, () => {})
   }
 
 /** Claims every shard for one node and returns a `write` that sends items to their shards. */

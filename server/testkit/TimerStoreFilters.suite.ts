@@ -16,7 +16,7 @@ import {
   setOf,
   specTo,
 } from "./filteredRows.ts"
-import { at, idsOf, lawsOf, owned, type StoreFixture, walkList } from "./StoreFixture.ts"
+import { at, idsOf, lawsOf, manyTimersLawsOf, owned, type StoreFixture, walkList } from "./StoreFixture.ts"
 import { timerStoreHistogramSuite } from "./TimerStoreHistogram.suite.ts"
 import { timerStoreLivesSuite } from "./TimerStoreLives.suite.ts"
 import { timerStorePagesSuite } from "./TimerStorePages.suite.ts"
@@ -259,40 +259,42 @@ const boundLaws = (fixture: StoreFixture): void => {
     }),
   )
 
-  law("a filter without an index examines at most 10,000 rows a call, and goes on by its cursor", () =>
-    Effect.gen(function* () {
-      const { store, write } = yield* owned
-      const rare = specTo({ ...sampleWebhook, url: "https://rare.test/hook" })
-      for (let from = 0; from < 10_020; from += 501) {
-        const timers = Array.from({ length: 501 }, (_, index) =>
-          sampleTimer({
-            timerId: `t${from + index}`,
-            fireAt: sampleNow + from + index,
-            ...(from + index === 10_010 ? { spec: rare } : {}),
-          }),
-        )
-        yield* write(timers.map((timer) => putOf(timer)))
-      }
-      const query: ListQuery = { ...base, namespace: "shop", state: "pending", host: "rare.test" }
-      const { next: cursor = "", ...first } = yield* store.list(query)
-      expect(first).toEqual({ items: [], examined: 10_000 })
-      const second = yield* store.list({ ...query, cursor })
-      expect(idsOf([second])).toEqual(["t10010"])
-      expect(second.examined).toBe(20)
-      expect(second.next).toBeUndefined()
-      const { namespace, state, host } = { ...query, host: "rare.test" }
-      expect(yield* store.count({ namespace, state, host, limit: 100 })).toEqual({
-        count: 0,
-        capped: true,
-        examined: 10_000,
-      })
-      const late = { namespace, state, host, inclusiveFromMs: sampleNow + 20 }
-      expect(yield* store.count({ ...late, limit: 100 })).toEqual({
-        count: 1,
-        capped: false,
-        examined: 10_000,
-      })
-    }),
+  manyTimersLawsOf(fixture)(
+    "a filter without an index examines at most 10,000 rows a call, and goes on by its cursor",
+    () =>
+      Effect.gen(function* () {
+        const { store, write } = yield* owned
+        const rare = specTo({ ...sampleWebhook, url: "https://rare.test/hook" })
+        for (let from = 0; from < 10_020; from += 501) {
+          const timers = Array.from({ length: 501 }, (_, index) =>
+            sampleTimer({
+              timerId: `t${from + index}`,
+              fireAt: sampleNow + from + index,
+              ...(from + index === 10_010 ? { spec: rare } : {}),
+            }),
+          )
+          yield* write(timers.map((timer) => putOf(timer)))
+        }
+        const query: ListQuery = { ...base, namespace: "shop", state: "pending", host: "rare.test" }
+        const { next: cursor = "", ...first } = yield* store.list(query)
+        expect(first).toEqual({ items: [], examined: 10_000 })
+        const second = yield* store.list({ ...query, cursor })
+        expect(idsOf([second])).toEqual(["t10010"])
+        expect(second.examined).toBe(20)
+        expect(second.next).toBeUndefined()
+        const { namespace, state, host } = { ...query, host: "rare.test" }
+        expect(yield* store.count({ namespace, state, host, limit: 100 })).toEqual({
+          count: 0,
+          capped: true,
+          examined: 10_000,
+        })
+        const late = { namespace, state, host, inclusiveFromMs: sampleNow + 20 }
+        expect(yield* store.count({ ...late, limit: 100 })).toEqual({
+          count: 1,
+          capped: false,
+          examined: 10_000,
+        })
+      }),
   )
 }
 

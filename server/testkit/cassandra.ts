@@ -51,6 +51,7 @@ const noInserts = "a condition of one node and an insert of another could not se
 export const cassandraFixture = (server: () => CassandraServer): StoreFixture => ({
   name: "cassandra",
   insertsSkipped: noInserts,
+  writesSlowly: true,
   fresh: ({ shards }) => Layer.unwrap(Effect.sync(() => cassandraLayer(server().newUrl(), shards))),
   damageable: ({ shards }) =>
     Layer.unwrap(

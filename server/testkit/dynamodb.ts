@@ -42,6 +42,7 @@ export const dynamoStore = (url: string, options: Omit<DynamoStoreOptions, "plac
 
 export const dynamoFixture = (server: () => DynamoServer): StoreFixture => ({
   name: "dynamodb",
+  writesSlowly: true,
   fresh: ({ shards }) => Layer.unwrap(Effect.sync(() => dynamoStore(server().url(), { shards }))),
   damageable: ({ shards }) =>
     Layer.unwrap(

@@ -1,5 +1,5 @@
 // How many random cases the tests try. The test runner chooses: few for a result within a minute, the usual number
-// before a commit, and ten times as many now and then. Nothing else reads PUNCTUAL_EFFORT.
+// before a commit, and twenty times as many now and then. Nothing else reads PUNCTUAL_EFFORT.
 
 const efforts = {
   fast: {
@@ -15,7 +15,7 @@ const efforts = {
     kills: 2,
   },
   usual: {
-    shareOfRuns: 1,
+    shareOfRuns: 1 / 2,
     seeds: 100,
     listedTimers: 10_000,
     crashedCalls: 200,
@@ -63,12 +63,15 @@ const {
   kills,
 } = chosen()
 
-/** The number of runs of a property or model test that usually makes `usualRuns`. */
-export const runsOf = (usualRuns: number): number => Math.ceil(usualRuns * shareOfRuns)
+const isFast = shareOfRuns < efforts.usual.shareOfRuns
+const isMatrix = shareOfRuns > efforts.usual.shareOfRuns
+
+/** How often a property or a model is tried: half of `runs`, a quarter in the fast run, and ten times as many in the matrix. */
+export const runsOf = (runs: number): number => Math.ceil(runs * shareOfRuns)
 
 /** The cases that the tests try: all of the list, or every fourth in the fast run. */
 export const casesOf = <Case>(cases: ReadonlyArray<Case>): ReadonlyArray<Case> =>
-  shareOfRuns < 1 ? cases.filter((_, index) => index % 4 === 0) : cases
+  isFast ? cases.filter((_, index) => index % 4 === 0) : cases
 
 /** The time limit of such a test, which usually is `usualMs`. The limit only ends a hanging test. */
 export const timeLimitMsOf = (usualMs: number): number => Math.ceil(usualMs * Math.max(1, shareOfRuns))
@@ -86,22 +89,25 @@ export const crashedCalls: number = crashed
 export const movesOfOneTimer: number = moves
 
 /** In the matrix every bus and every store has all its crashes. Otherwise one pair has all, and the others have one. */
-export const isEveryCrashTried: boolean = shareOfRuns > 1
+export const isEveryCrashTried: boolean = isMatrix
 
 /** Whether an upgrade of a cluster is also tried from versions before the latest one, and a store on an older server. */
-export const isEveryVersionTried: boolean = shareOfRuns > 1
+export const isEveryVersionTried: boolean = isMatrix
+
+/** Whether tests write ten thousand timers to stores that need tens of seconds for it. */
+export const fillsSlowStores: boolean = isMatrix
 
 /** The faults of clusters on databases other than PostgreSQL, which has all of them in every run. */
-export const clusterFaultsTried: "all" | "killedNode" = shareOfRuns > 1 ? "all" : "killedNode"
+export const clusterFaultsTried: "all" | "killedNode" = isMatrix ? "all" : "killedNode"
 
 /**
  * Whether a test of a cluster judges how long something took. Only the matrix does: other tests run beside those of
  * `npm test`, and a busy machine is slow without a fault.
  */
-export const judgesTimes: boolean = shareOfRuns > 1
+export const judgesTimes: boolean = isMatrix
 
 /** How many requests a second a cluster gets. Databases that cannot take as many get fewer. */
-export const clusterRequestsPerSecond: number = shareOfRuns > 1 ? 200 : 60
+export const clusterRequestsPerSecond: number = isMatrix ? 200 : 60
 
 /** Whether the client library is also tested on runtimes and with tools that must be downloaded first. */
 export const testsAllRuntimes: boolean = hasAllRuntimes
@@ -120,5 +126,5 @@ export const killsOfMerges: number = kills
 
 /** The long tests of the matrix say how far they are. */
 export const reportProgress = (text: string): void => {
-  if (shareOfRuns > 1) process.stderr.write(`  ${text}\n`)
+  if (isMatrix) process.stderr.write(`  ${text}\n`)
 }
