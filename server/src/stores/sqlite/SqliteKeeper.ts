@@ -106,7 +106,7 @@ const openThread = (
           workerUrl,
           { role: "keeper", path, shards: 0 },
           new SharedEnd(() => {}),
-          onProgress,
+          { onProgress },
         ),
       catch: (error) =>
         new SqliteOpenError({

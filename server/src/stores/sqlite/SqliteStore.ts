@@ -2,7 +2,7 @@
 // nor a long list blocks the main thread. This file converts the ports' calls to packs and back. Writer.ts, Reader.ts
 // and Leases.ts do the work.
 import { Documents } from "@punctual/documents/Documents"
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Layer, Schema, type Scope } from "effect"
 import { ShardLeases } from "../../ports/ShardLeases.ts"
 import {
   type Found,
@@ -48,9 +48,7 @@ export const SqliteStore = {
     Layer.effectContext(
       Effect.gen(function* () {
         const sharedEnd = new SharedEnd(options.onFatal ?? (() => {}))
-        // The writer opens first, because it creates and migrates the file that the reader opens.
-        const writer = yield* openThread<WriterCalls>("writer", options, sharedEnd)
-        const reader = yield* openThread<ReaderCalls>("reader", options, sharedEnd)
+        const { writer, reader } = yield* openThreads(options, sharedEnd)
         return Context.make(TimerStore, timerStoreOver(writer, reader)).pipe(
           Context.add(ShardLeases, leasesOver(writer, new MemberList())),
           Context.add(Documents, documentsOf(writer, reader)),
@@ -59,26 +57,58 @@ export const SqliteStore = {
     ),
 } as const
 
-const openThread = <Calls extends { [method in keyof Calls]: (args: never) => unknown }>(
-  role: "writer" | "reader",
-  { path, shards, workerUrl, layerMoves }: SqliteStoreOptions,
+interface Threads {
+  readonly writer: StoreThread<WriterCalls>
+  readonly reader: StoreThread<ReaderCalls>
+}
+
+const openThreads = (
+  options: SqliteStoreOptions,
   sharedEnd: SharedEnd,
-) =>
+): Effect.Effect<Threads, SqliteOpenError, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.flatMap(Effect.context<never>(), (context) =>
       Effect.tryPromise({
         try: () =>
-          StoreThread.open<Calls>(workerUrl, { role, path, shards, layerMoves }, sharedEnd, (message) =>
-            Effect.runForkWith(context)(Effect.logInfo(message)),
-          ),
+          openBoth(options, sharedEnd, (message) => Effect.runForkWith(context)(Effect.logInfo(message))),
         catch: (error) =>
           error instanceof OpenFailure
             ? new SqliteOpenError({ reason: error.reason, message: error.message })
             : new SqliteOpenError({ reason: "failed", message: String(error) }),
       }),
     ),
-    (thread) => Effect.promise(() => thread.close()),
+    // The writer closes last, because it empties the log.
+    ({ writer, reader }) => Effect.promise(() => reader.close().then(() => writer.close())),
   )
+
+/**
+ * The writer creates and migrates the file that the reader opens. Then both read the journal at the same time: after a kill
+ * it can be long, and due timers wait until both have read it.
+ */
+const openBoth = async (
+  { path, shards, workerUrl, layerMoves }: SqliteStoreOptions,
+  sharedEnd: SharedEnd,
+  onProgress: (message: string) => void,
+): Promise<Threads> => {
+  const fileReady = Promise.withResolvers<void>()
+  const open = <Calls extends { [method in keyof Calls]: (args: never) => unknown }>(
+    role: "writer" | "reader",
+  ): Promise<StoreThread<Calls>> =>
+    StoreThread.open(workerUrl, { role, path, shards, layerMoves }, sharedEnd, {
+      onProgress,
+      onFileReady: fileReady.resolve,
+    })
+  const writer = open<WriterCalls>("writer")
+  const reader = Promise.race([fileReady.promise, writer]).then(() => open<ReaderCalls>("reader"))
+  try {
+    const [openedWriter, openedReader] = await Promise.all([writer, reader])
+    return { writer: openedWriter, reader: openedReader }
+  } catch (error) {
+    const close = (thread: { readonly close: () => Promise<void> }): Promise<void> => thread.close()
+    await Promise.allSettled([reader.then(close), writer.then(close)])
+    throw error
+  }
+}
 
 const timerStoreOver = (
   writer: StoreThread<WriterCalls>,

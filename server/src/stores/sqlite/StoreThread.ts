@@ -38,6 +38,12 @@ export class SharedEnd {
 
 type AnyCalls<Calls> = { [method in keyof Calls]: (args: never) => unknown }
 
+/** What a thread says while it opens. */
+export interface OpeningEvents {
+  readonly onProgress?: (message: string) => void
+  readonly onFileReady?: () => void
+}
+
 interface Waiting {
   readonly succeed: (value: unknown) => void
   readonly fail: (error: StoreError) => void
@@ -67,7 +73,7 @@ export class StoreThread<Calls extends AnyCalls<Calls>> {
     url: URL,
     options: ThreadOptions,
     sharedEnd: SharedEnd,
-    onProgress: (message: string) => void = () => {},
+    { onProgress, onFileReady }: OpeningEvents = {},
   ): Promise<StoreThread<Calls>> {
     const thread = new StoreThread<Calls>(url, options, sharedEnd)
     return new Promise((resolve, reject) => {
@@ -83,7 +89,8 @@ export class StoreThread<Calls extends AnyCalls<Calls>> {
         } else if (response.kind === "openFailed") {
           thread.#isClosing = true
           reject(new OpenFailure(response.reason, response.message))
-        } else if (response.kind === "progress") onProgress(response.message)
+        } else if (response.kind === "progress") onProgress?.(response.message)
+        else if (response.kind === "fileReady") onFileReady?.()
         else thread.#receive(response)
       })
       thread.#worker.on("error", (error) => {

@@ -77,6 +77,8 @@ export type ThreadRequest =
   | { readonly close: true }
 
 export type ThreadResponse =
+  /** The writer has created and migrated the file, so that a reader can open it. */
+  | { readonly kind: "fileReady" }
   | { readonly kind: "opened" }
   /** A line for the log, before the thread has opened or while it executes a long call. */
   | { readonly kind: "progress"; readonly message: string }

@@ -79,6 +79,7 @@ const finishMerge = (merge: Merge, lock: ProcessLock): void => {
 
 const serveWriter = (): Served => {
   const { database, lock } = openForWriting(options, sayProgress)
+  say({ kind: "fileReady" })
   const orders = openOrders(database, options.path)
   const writer = new Writer(orders, new Lookup(database, idsOfWriter(orders)))
   const merge = new Merge(orders)
@@ -134,10 +135,20 @@ const serveWriter = (): Served => {
   }
 }
 
+/** So that the first read need not wait for it. If it fails, the first read tries again and says why. */
+const readJournal = (orders: ReaderOrders): void => {
+  try {
+    orders.atOneInstant(() => {})
+  } catch {
+    // The first read tries again.
+  }
+}
+
 const serveReader = (): Served => {
   lowerOwnPriority()
   const database = openForReading(options)
   const orders = new ReaderOrders(database, { isReadOnly: true })
+  readJournal(orders)
   const reader = new Reader(orders, new Lookup(database, idsOfReader(orders)))
   const documents = new DocumentTable(database)
   const sliced = {

@@ -72,6 +72,30 @@ describe("a thread of the SQLite store", () => {
     expect(fatal).toEqual([])
   })
 
+  test("that writes prepares the file, and then reads the journal while the other thread does so, too", async () => {
+    const started = JSON.stringify(join(folder.path, "reader started"))
+    const worker = join(folder.path, "worker.mjs")
+    writeFileSync(
+      worker,
+      `import { existsSync, writeFileSync } from "node:fs"
+       import { parentPort, workerData } from "node:worker_threads"
+       const open = () => parentPort.postMessage({ kind: "opened" })
+       if (workerData.role === "reader") {
+         writeFileSync(${started}, "")
+         open()
+       } else {
+         setTimeout(() => {
+           if (existsSync(${started})) process.exit(1)
+           parentPort.postMessage({ kind: "fileReady" })
+           setInterval(() => existsSync(${started}) && open(), 5)
+         }, 50)
+       }
+       parentPort.on("message", () => process.exit(0))`,
+    )
+    const store = SqliteStore.layer({ path: folder.database, shards: 1, workerUrl: pathToFileURL(worker) })
+    await Effect.runPromise(Effect.asVoid(TimerStore).pipe(Effect.provide(store), Effect.scoped))
+  })
+
   test("that finds the file corrupt fails the store, and says so once", async () => {
     const puts = Array.from({ length: 200 }, () => samplePut({ fireAt: 1, payload: new Uint8Array(500) }))
     const write = Effect.flatMap(owned, (store) => store.write(puts))
