@@ -1,5 +1,6 @@
 // Assembles the engine, and defines what the rest of the service sees of it: its health, its metrics and its stop.
 // ARCHITECTURE.md describes how one timer passes through the stages that are wired here.
+import { restBetweenSlices } from "@punctual/api/nextTurn"
 import { Tracing } from "@punctual/telemetry/Tracing"
 import { Clock, Context, Effect, type Fiber, Layer, Option, Random } from "effect"
 import type { PutAnswer } from "../domain/WriteItem.ts"
@@ -20,7 +21,7 @@ import { Dispatcher } from "./dispatch/Dispatcher.ts"
 import type { DispatcherLimits } from "./dispatch/DispatcherLimits.ts"
 import type { OpenBreaker } from "./dispatch/DispatcherParts.ts"
 import { type DispatchTerms, makeDispatchTerms } from "./dispatch/DispatchTerms.ts"
-import { NewcomerPace } from "./dispatch/NewcomerPace.ts"
+import { lateFromMs, NewcomerPace } from "./dispatch/NewcomerPace.ts"
 import { RefusalWarnings } from "./dispatch/RefusalWarnings.ts"
 import { RunningAttempts } from "./dispatch/RunningAttempts.ts"
 import { Settler } from "./dispatch/Settler.ts"
@@ -336,6 +337,13 @@ const soonBy =
   (task: () => void): void =>
     void runFork(Effect.andThen(Effect.yieldNow, Effect.sync(task)))
 
+/** The thread came this much later to due timers than it should. Work that can wait becomes slower. */
+const giveWay = (newcomers: NewcomerPace | undefined, delayMs: number): void => {
+  if (newcomers === undefined || delayMs < lateFromMs) return
+  newcomers.noteDelay(delayMs)
+  restBetweenSlices()
+}
+
 /** The shards that this node fires, each with its loop. Owned shards share the limits of the window. */
 const makeOwnership = Effect.fnUntraced(function* (
   parts: Counting<Parts>,
@@ -358,6 +366,7 @@ const makeOwnership = Effect.fnUntraced(function* (
         dispatcher,
         duePace,
         sweepPace,
+        onDelay: (delayMs) => giveWay(parts.newcomers, delayMs),
         pollingIntervalMs: options.pollingIntervalMs,
         page: options.window.page,
         onTurn: () => notes.turn(),

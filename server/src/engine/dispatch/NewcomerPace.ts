@@ -7,7 +7,7 @@
 /** The allowance counts for this long. */
 const tickMs = 10
 /** A smaller delay is normal. */
-const lateFromMs = 3
+export const lateFromMs = 3
 /** Also on a machine that is always late, new namespaces start 200 attempts in a second. */
 const leastPerTick = 2
 const mostPerTick = 100

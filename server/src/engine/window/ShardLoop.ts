@@ -15,7 +15,6 @@ import type { StoreError, TimerStore } from "../../ports/TimerStore.ts"
 import type { WallClock } from "../../ports/WallClock.ts"
 import type { ActivityCounter } from "../activity/ActivityCounter.ts"
 import type { Dispatcher } from "../dispatch/Dispatcher.ts"
-import type { NewcomerPace } from "../dispatch/NewcomerPace.ts"
 import type { EngineMetrics } from "../EngineMetrics.ts"
 import type { EventFeed } from "../events/EventFeed.ts"
 import { Signal } from "../Signal.ts"
@@ -42,7 +41,7 @@ export interface ShardLoopParts {
   /** Shared by all shards. */
   readonly sweepPace: SweepPace
   /** Told how late the thread comes to due timers. */
-  readonly newcomers?: Pick<NewcomerPace, "noteDelay">
+  readonly onDelay?: (delayMs: number) => void
   readonly wall: WallClock["Service"]
   readonly clock: Clock.Clock
   readonly alarm: AlarmService
@@ -211,7 +210,7 @@ export class ShardLoop implements Home {
       let expectedNanos = parts.clock.monotonicTimeNanosUnsafe()
       for (;;) {
         self.firingProgressNanos = parts.clock.monotonicTimeNanosUnsafe()
-        parts.newcomers?.noteDelay(Number(self.firingProgressNanos - expectedNanos) / 1e6)
+        parts.onDelay?.(Number(self.firingProgressNanos - expectedNanos) / 1e6)
         if (!self.mayStart()) {
           yield* Effect.sleep(distrustedSleepMs)
           expectedNanos = parts.clock.monotonicTimeNanosUnsafe()
