@@ -77,8 +77,8 @@ const openThreads = (
             : new SqliteOpenError({ reason: "failed", message: String(error) }),
       }),
     ),
-    // The writer closes last, because it empties the log.
-    ({ writer, reader }) => Effect.promise(() => reader.close().then(() => writer.close())),
+    // The writer closes last, because it empties the log. It has the lock of the file, so it closes in any case.
+    ({ writer, reader }) => Effect.promise(() => reader.close().finally(() => writer.close())),
   )
 
 /**
