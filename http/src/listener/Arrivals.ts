@@ -3,8 +3,8 @@
 // it, and with TLS its handshake takes up to a millisecond. So only a few are served in each turn. The wires of the others
 // are paused until then. The addresses of clients take turns.
 import { addressGroupOf } from "@punctual/door/addressGroupOf"
-import { FairQueue } from "../FairQueue.ts"
 import { unitsPerConnection, unitsPerHandshake } from "./ConnectionLimits.ts"
+import { GroupsBySize, type SizedGroup } from "./GroupsBySize.ts"
 import type { PacedWire } from "./PacedWire.ts"
 import type { TurnBudget } from "./TurnBudget.ts"
 import type { WireEvents } from "./Wire.ts"
@@ -20,7 +20,7 @@ export interface ArrivalsOptions {
 
 export class Arrivals {
   readonly #options: ArrivalsOptions
-  readonly #waiting = new FairQueue<Arrival>()
+  readonly #waiting = new WaitingArrivals()
 
   constructor(options: ArrivalsOptions) {
     this.#options = options
@@ -45,14 +45,16 @@ export class Arrivals {
 
   /** Closes all that wait. */
   terminateAll(): void {
-    for (let next = this.#waiting.take(); next !== undefined; next = this.#waiting.take()) next.terminate()
+    for (let next = this.#waiting.largest; next !== undefined; next = this.#waiting.largest)
+      next.last?.terminate()
   }
 
   /** The last one of the address that has the most makes room, so that one address cannot keep all others out. */
   #makeRoom(group: string): boolean {
-    const last = this.#waiting.takeFromLargest(this.#waiting.sizeOf(group) + 1)
-    last?.terminate()
-    return last !== undefined
+    const { largest } = this.#waiting
+    if (largest === undefined || largest.size <= this.#waiting.sizeOf(group) + 1) return false
+    largest.last?.terminate()
+    return true
   }
 
   #serve(wire: PacedWire, group: string): void {
@@ -62,20 +64,72 @@ export class Arrivals {
   }
 }
 
-interface ArrivalParts {
+/** The connections of one address. They are linked, so that both the last one and any other can leave at once. */
+interface WaitingGroup extends SizedGroup {
+  size: number
+  last: Arrival | undefined
+}
+
+class WaitingArrivals {
+  /** No group is empty. */
+  readonly #groups = new Map<string, WaitingGroup>()
+  readonly #bySize = new GroupsBySize<WaitingGroup>()
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  get largest(): WaitingGroup | undefined {
+    return this.#bySize.largest
+  }
+
+  sizeOf(name: string): number {
+    return this.#groups.get(name)?.size ?? 0
+  }
+
+  add(name: string, arrival: Arrival): void {
+    const group = this.#groups.get(name) ?? { size: 0, slot: 0, last: undefined }
+    this.#groups.set(name, group)
+    arrival.before = group.last
+    if (group.last !== undefined) group.last.after = arrival
+    group.last = arrival
+    group.size++
+    this.#size++
+    this.#bySize.grown(group)
+  }
+
+  delete(name: string, { before, after }: Arrival): void {
+    const group = this.#groups.get(name)
+    if (group === undefined) return
+    if (before !== undefined) before.after = after
+    if (after !== undefined) after.before = before
+    else group.last = before
+    group.size--
+    this.#size--
+    this.#bySize.shrunk(group)
+    if (group.size === 0) this.#groups.delete(name)
+  }
+}
+
+interface ArrivalOptions {
   readonly wire: PacedWire
   readonly group: string
   readonly turn: TurnBudget
-  readonly waiting: FairQueue<Arrival>
+  readonly waiting: WaitingArrivals
   readonly serve: () => void
 }
 
 class Arrival implements WireEvents {
-  readonly #parts: ArrivalParts
+  /** Its neighbours in its group. */
+  before: Arrival | undefined
+  after: Arrival | undefined
+  readonly #options: ArrivalOptions
+  #isWaiting = true
 
-  constructor(parts: ArrivalParts) {
-    this.#parts = parts
-    const { wire, group, turn, waiting } = parts
+  constructor(options: ArrivalOptions) {
+    this.#options = options
+    const { wire, group, turn, waiting } = options
     waiting.add(group, this)
     turn.defer(group, this.#takeTurn)
     wire.pause()
@@ -83,21 +137,21 @@ class Arrival implements WireEvents {
 
   readonly #takeTurn = (): void => {
     this.#leave()
-    this.#parts.serve()
-    this.#parts.wire.resume()
+    this.#options.serve()
+    this.#options.wire.resume()
   }
 
   /** Bytes reach a paused wire only if the client has gone. If they do, they must not be lost. */
   onData(bytes: Buffer): void {
     this.#takeTurn()
-    this.#parts.wire.onData(bytes)
+    this.#options.wire.onData(bytes)
   }
 
   onDrain(): void {}
 
   onEnd(): void {
     this.#takeTurn()
-    this.#parts.wire.onEnd()
+    this.#options.wire.onEnd()
   }
 
   onClose(): void {
@@ -106,11 +160,13 @@ class Arrival implements WireEvents {
 
   terminate(): void {
     this.#leave()
-    this.#parts.wire.terminate()
+    this.#options.wire.terminate()
   }
 
   #leave(): void {
-    const { waiting, turn, group } = this.#parts
+    if (!this.#isWaiting) return
+    this.#isWaiting = false
+    const { waiting, turn, group } = this.#options
     waiting.delete(group, this)
     turn.forget(group, this.#takeTurn)
   }

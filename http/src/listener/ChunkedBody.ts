@@ -1,5 +1,5 @@
-// Reads a body in chunks (RFC 9112, section 7.1) from bytes that arrive in any pieces. It drops extensions and trailers
-// within limits. The chunks of one piece come out as one piece, so that many tiny chunks cost little.
+// Reads a body in chunks (RFC 9112, section 7.1) from bytes that arrive in any parts. It drops extensions and trailers
+// within limits. The chunks of one part come out as one part, so that many tiny chunks cost little.
 import { type BadRequest, malformed } from "./BadRequest.ts"
 
 /** The extensions and trailers of one body together. */
@@ -22,7 +22,7 @@ export class ChunkedBody {
   #state: "size" | "data" | "dataEnd" | "trailer" = "size"
   #extrasBytes = 0
 
-  /** Reads `bytes` from `from` to `to`, and overwrites this part with its data. */
+  /** Reads `bytes` from `from` to `to`, and overwrites them with its data. */
   read(bytes: Uint8Array, from: number, to: number): ChunksRead | BadRequest {
     let at = from
     let written = from

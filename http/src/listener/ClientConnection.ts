@@ -15,10 +15,11 @@ import type {
   OpenConnection,
   Phase,
 } from "./ClientConnections.ts"
-import { unitsPerRequest } from "./ConnectionLimits.ts"
+import { smallBodyPartBytes, unitsPerRequest } from "./ConnectionLimits.ts"
 import { headTooSlow, madeRoom, tooManyBytes, unexpected } from "./connectionProblems.ts"
 import { Exchange } from "./Exchange.ts"
 import { OutgoingBytes } from "./OutgoingBytes.ts"
+import { PartPace } from "./PartPace.ts"
 import { type InputPart, RequestReader } from "./RequestReader.ts"
 import type { TurnBudget } from "./TurnBudget.ts"
 import { UnreadAnswer } from "./UnreadAnswer.ts"
@@ -41,6 +42,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
   readonly #reader = new RequestReader()
   readonly #outgoing: OutgoingBytes
   readonly #unread: UnreadAnswer
+  readonly #partPace: PartPace
   #exchange: Exchange | undefined
   #streamed: Exchange | undefined
   /** The connection closes when everything is sent. It reads no more requests. */
@@ -50,12 +52,10 @@ export class ClientConnection implements WireEvents, OpenConnection {
   #isInputEnded = false
   #isPaused = false
   #isAdvancing = false
-  /** Nothing of the input has started a request since it arrived. */
-  #isFresh = false
+  /** How many bytes have arrived last. 0 if they have started a request. */
+  #freshBytes = 0
   /** Where the connection waits for its turn. */
   #awaited: TurnBudget | undefined
-  /** A part of a head has arrived, and the wire reads the next part when the connection has its turn. */
-  #isHeadHeld = false
   #isFlushQueued = false
   #aheadBytes = 0
   #onDrained: (() => void) | undefined
@@ -67,6 +67,8 @@ export class ClientConnection implements WireEvents, OpenConnection {
     this.#connections = options.connections
     this.#outgoing = new OutgoingBytes(wire)
     this.#unread = new UnreadAnswer(this, options.connections)
+    const { smallPartsTurn: turn } = options.connections
+    this.#partPace = new PartPace({ turn, addressGroup, onTurn: () => this.#settle() })
     this.place = options.connections.placeFor(addressGroup, options.isSecure ? "securing" : "idle")
     options.connections.enter(this)
   }
@@ -79,7 +81,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
     if (this.#isClosed) return
     if (this.#isLast) return void this.#drop(bytes.length)
     this.#reader.push(bytes)
-    this.#isFresh = true
+    this.#freshBytes = bytes.length
     this.#advance()
   }
 
@@ -103,7 +105,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
     this.#isClosed = true
     this.#release()
     this.#awaited?.forget(this.place.group.name, this.#takeTurn)
-    this.#connections.headPartsTurn.forget(this.place.group.name, this.#readNextPart)
+    this.#partPace.release()
     this.#connections.leave(this)
     this.#exchange?.abort()
     this.#onDrained?.()
@@ -111,6 +113,8 @@ export class ClientConnection implements WireEvents, OpenConnection {
 
   expire(what: Expired): void {
     if (what === "arriving") {
+      // The client was not too slow: its whole head is here, and waits for a turn.
+      if (this.#reader.hasHead) return void this.#moveTo("busy")
       this.#connections.closedFor(what)
       this.#refuse(problemResponse(headTooSlow(this.#connections.limits.headMs)))
       return
@@ -158,7 +162,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
     while (this.#canRead()) {
       const part = this.#reader.next()
       if (part === "more") {
-        if (this.#exchange === undefined && this.#reader.bufferedBytes > 0) this.#paceHead()
+        if (this.#isSmallPart) this.#partPace.spend()
         break
       }
       this.#take(part)
@@ -175,10 +179,10 @@ export class ClientConnection implements WireEvents, OpenConnection {
   #canRead(): boolean {
     if (this.#isClosed || this.#isLast) return false
     if (this.#exchange !== undefined) return this.#exchange.isReceiving
-    if (this.#outgoing.isLarge || this.#awaited !== undefined) return false
+    if (this.#outgoing.takesNoMore || this.#awaited !== undefined) return false
     if (this.#reader.bufferedBytes === 0) return true
     const { turn, aheadTurn } = this.#connections
-    const spent = turn.isSpent ? turn : !this.#isFresh && aheadTurn.isSpent ? aheadTurn : undefined
+    const spent = turn.isSpent ? turn : this.#freshBytes === 0 && aheadTurn.isSpent ? aheadTurn : undefined
     if (spent !== undefined) this.#waitFor(spent)
     return spent === undefined
   }
@@ -194,32 +198,23 @@ export class ClientConnection implements WireEvents, OpenConnection {
     this.#advance()
   }
 
-  /** The next part of a head waits if many heads come in parts. */
-  #paceHead(): void {
-    const { headPartsTurn } = this.#connections
-    if (headPartsTurn.isSpent) {
-      this.#isHeadHeld = true
-      headPartsTurn.defer(this.place.group.name, this.#readNextPart)
-    } else headPartsTurn.spend(1)
-  }
-
-  readonly #readNextPart = (): void => {
-    this.#connections.headPartsTurn.spend(1)
-    this.#isHeadHeld = false
-    this.#settle()
+  /** What has arrived is a part of a head, or a small part of a body. */
+  get #isSmallPart(): boolean {
+    if (this.#exchange === undefined) return this.#reader.bufferedBytes > 0
+    return this.#freshBytes > 0 && this.#freshBytes < smallBodyPartBytes
   }
 
   #take(part: Exclude<InputPart, "more">): void {
+    if (part instanceof Uint8Array) return void this.#exchange?.chunk(part)
+    this.#partPace.release()
     if (part instanceof BadRequest) this.#refuse(badRequestAnswer(part))
     else if (part === "end") this.#exchange?.end()
-    else if (part instanceof Uint8Array) this.#exchange?.chunk(part)
     else this.#begin(part)
   }
 
   #begin(head: Exclude<InputPart, string | Uint8Array | BadRequest>): void {
-    if (!this.#isFresh) this.#connections.aheadTurn.spend(1)
-    this.#isFresh = false
-    this.#isHeadHeld = false
+    if (this.#freshBytes === 0) this.#connections.aheadTurn.spend(1)
+    this.#freshBytes = 0
     this.#connections.turn.spend(unitsPerRequest)
     const exchange = new Exchange({
       head,
@@ -273,15 +268,15 @@ export class ClientConnection implements WireEvents, OpenConnection {
     }
     this.#exchange = undefined
     // Small answers of one turn go out together. A large one goes first, so that the next waits until the client reads.
-    if (this.#outgoing.isLarge) this.#flushInTurn()
+    if (this.#outgoing.takesNoMore) this.#flushInTurn()
     this.#advance()
   }
 
   /** A large answer waits for turns that have room. */
   #flushInTurn(): void {
     const { turn, largeAnswersTurn } = this.#connections
-    const { isLong } = this.#outgoing
-    const spent = isLong ? [turn, largeAnswersTurn].find(({ isSpent }) => isSpent) : undefined
+    const { needsTurn } = this.#outgoing
+    const spent = needsTurn ? [turn, largeAnswersTurn].find(({ isSpent }) => isSpent) : undefined
     if (spent === undefined) this.#flush()
     else if (!this.#unread.noteWait(this.#outgoing)) this.#closeForBytes()
     else if (this.#awaited === undefined) this.#waitFor(spent)
@@ -307,8 +302,8 @@ export class ClientConnection implements WireEvents, OpenConnection {
       this.#flushSoon()
       for await (const part of body) {
         if (this.#isClosed) return
-        this.#outgoing.addPiece(part, isChunked)
-        if (this.#outgoing.isLarge) this.#flush()
+        this.#outgoing.addOfStream(part, isChunked)
+        if (this.#outgoing.takesNoMore) this.#flush()
         else this.#flushSoon()
         await this.#drained()
         if (this.#isClosed) return
@@ -354,11 +349,11 @@ export class ClientConnection implements WireEvents, OpenConnection {
 
   #flush(): void {
     const { turn, largeAnswersTurn } = this.#connections
-    const { waitingBytes, isLong } = this.#outgoing
+    const { waitingBytes, needsTurn } = this.#outgoing
     const sent = this.#outgoing.flush()
     const sentBytes = waitingBytes - this.#outgoing.waitingBytes
     turn.spend(sentBytes)
-    if (isLong) largeAnswersTurn.spend(sentBytes)
+    if (needsTurn) largeAnswersTurn.spend(sentBytes)
     if (sent === "closed") return void this.terminate()
     if (!this.#unread.noteWrite(this.#outgoing)) return void this.#closeForBytes()
     if (this.#outgoing.restBytes > 0) return
@@ -393,10 +388,10 @@ export class ClientConnection implements WireEvents, OpenConnection {
 
   /**
    * Counts the input that waits: for its turn, or for the rest of its head. While it waits for its turn, the wire is
-   * paused, and also while the next part of its head waits. If the input of all connections is too much, it is dropped.
+   * paused, and also while the next part of its request waits. If the input of all connections is too much, it is dropped.
    */
   #limitInput(bytes: number, isHead: boolean): void {
-    if ((this.#isHeadHeld || (bytes > 0 && !isHead)) !== this.#isPaused) {
+    if ((this.#partPace.isHeld || (bytes > 0 && !isHead)) !== this.#isPaused) {
       this.#isPaused = !this.#isPaused
       if (this.#isPaused) this.#wire.pause()
       else this.#wire.resume()

@@ -12,12 +12,12 @@ import {
   arrivalTurnMs,
   arrivalUnitsPerTurn,
   type ConnectionLimits,
-  headPartsPerTurn,
-  headPartsTurnMs,
   largeAnswersPerTurn,
   largeAnswersTurnMs,
   sentBytesMin,
   shareOfAddress,
+  smallPartsPerTurn,
+  smallPartsTurnMs,
   turnMs,
   turnUnits,
 } from "./ConnectionLimits.ts"
@@ -93,8 +93,8 @@ export class ClientConnections {
   readonly arrivalTurn: TurnBudget
   /** The requests that all clients have sent ahead of an answer, in a longer turn. */
   readonly aheadTurn: TurnBudget
-  /** The parts of heads that have not arrived completely, in a longer turn. */
-  readonly headPartsTurn: TurnBudget
+  /** The small parts of requests, in a longer turn. */
+  readonly smallPartsTurn: TurnBudget
   /** The bytes of large answers, in a longer turn. */
   readonly largeAnswersTurn: TurnBudget
   readonly #metrics: ConnectionMetrics
@@ -125,7 +125,7 @@ export class ClientConnections {
       })
     this.arrivalTurn = longTurn(arrivalUnitsPerTurn, arrivalTurnMs)
     this.aheadTurn = longTurn(aheadPerTurn, aheadTurnMs)
-    this.headPartsTurn = longTurn(headPartsPerTurn, headPartsTurnMs)
+    this.smallPartsTurn = longTurn(smallPartsPerTurn, smallPartsTurnMs)
     this.largeAnswersTurn = longTurn(largeAnswersPerTurn, largeAnswersTurnMs)
     const budget = (bytesMax: number) =>
       new ByteBudget({ bytesMax, bytesPerAddressMax: Math.ceil(bytesMax * shareOfAddress) })

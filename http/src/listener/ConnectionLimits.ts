@@ -83,12 +83,18 @@ export const unitsPerConnection = 1
 export const unitsPerHandshake = 4
 
 /**
- * Parts of heads that have not arrived completely: all connections together have at most 32 read in 16 ms.
- * Usual clients send a head in one part. Without this limit, thousands of connections that each send a line at the same
- * moment would hold the thread.
+ * Small parts of requests: parts of heads that have not arrived completely, and small parts of bodies that they do not
+ * complete. All connections together have at most 32 read in 16 ms. Usual clients send a head in one part. Without this
+ * limit, thousands of connections that each send a line at the same moment would hold the thread.
  */
-export const headPartsPerTurn = 32
-export const headPartsTurnMs = 16
+export const smallPartsPerTurn = 32
+export const smallPartsTurnMs = 16
+
+/**
+ * A part of a body below this size is small. The packets of usual networks carry more, so the bodies of usual clients have
+ * no small part except the last one. What arrives with the head does not count.
+ */
+export const smallBodyPartBytes = 1024
 
 /**
  * The bytes of large answers that all connections together send in such a time: 64 MiB in a second. Sending a megabyte

@@ -55,13 +55,13 @@ export class OutgoingBytes {
     return this.#sentBytes
   }
 
-  /** There is so much to send that it waits for its turn. */
-  get isLong(): boolean {
+  /** There is so much to send that it must wait for its turn. */
+  get needsTurn(): boolean {
     return this.waitingBytes >= longBytes
   }
 
-  /** What there is to send should not wait for more. */
-  get isLarge(): boolean {
+  /** Nothing should be added before this is sent. */
+  get takesNoMore(): boolean {
     return this.#parts.length > 0 || this.#text.length >= longBytes
   }
 
@@ -74,24 +74,26 @@ export class OutgoingBytes {
   /** The bytes must not change any more. */
   addBytes(bytes: Uint8Array): void {
     const text = this.#takeText()
-    const isLong = bytes.byteLength >= longBytes
-    if (isLong) this.#addOwn(text)
-    if (isLong) this.#addPart({ bytes, isOwn: false })
-    else this.#addOwn(joined(text, bytes))
+    if (bytes.byteLength < longBytes) {
+      this.#addOwn(joined(text, bytes))
+      return
+    }
+    this.#addOwn(text)
+    this.#addPart({ bytes, isOwn: false })
   }
 
-  /** A piece of a stream, as a chunk of HTTP/1.1 or as it is. */
-  addPiece(piece: string | Uint8Array, isChunked: boolean): void {
-    const bytes = Buffer.byteLength(piece)
+  /** A part of a stream, as a chunk of HTTP/1.1 or as it is. */
+  addOfStream(part: string | Uint8Array, isChunked: boolean): void {
+    const bytes = Buffer.byteLength(part)
     if (bytes === 0) return
     if (isChunked) this.add(`${bytes.toString(16)}\r\n`)
-    if (typeof piece === "string") this.add(piece, bytes)
-    else this.addBytes(piece)
+    if (typeof part === "string") this.add(part, bytes)
+    else this.addBytes(part)
     if (isChunked) this.add("\r\n")
   }
 
   flush(): WriteResult {
-    if (this.isLarge) return this.#flushParts()
+    if (this.takesNoMore) return this.#flushParts()
     if (this.#text === "") return "all"
     const text = this.#text
     const bytes = this.#textBytes

@@ -1,4 +1,4 @@
-// Reads requests from the bytes of one connection, in whatever pieces they arrive. It does no I/O, and it never reads
+// Reads requests from the bytes of one connection, in whatever parts they arrive. It does no I/O, and it never reads
 // beyond the end of a request before the caller asks for the next one.
 
 import { BadRequest, malformed } from "./BadRequest.ts"
@@ -22,7 +22,7 @@ import {
 export type InputPart = RequestHead | Uint8Array | "end" | "more" | BadRequest
 
 /** How many bytes of a body in chunks are read at once, so that tiny chunks do not hold the thread. */
-export const chunkedPieceBytes = 64 * 1024
+export const chunkedPartBytes = 64 * 1024
 
 export class RequestReader {
   #bytes: Buffer = nothing
@@ -45,6 +45,11 @@ export class RequestReader {
     this.#replace(
       this.#at === this.#bytes.length ? bytes : Buffer.concat([this.#bytes.subarray(this.#at), bytes]),
     )
+  }
+
+  /** Between two requests: the whole head of the next one is here. */
+  get hasHead(): boolean {
+    return this.#headEnd() >= 0
   }
 
   /** Frees the memory of what was read, unless it is less than the rest. Returns how many bytes the rest keeps. */
@@ -91,13 +96,17 @@ export class RequestReader {
     if (this.#at === this.#bytes.length) return "more"
     const skipped = this.#skipEmptyLine()
     if (skipped !== undefined) return skipped
-    const end = this.#bytes.indexOf(emptyLine, Math.max(this.#at, this.#searchedTo - 3))
+    const end = this.#headEnd()
     if (end < 0) return this.#whyNoHead() ?? "more"
     const head = readHead(this.#bytes.toString("latin1", this.#at, end))
     if (head instanceof BadRequest) return head
     this.#at = end + 4
     this.#body = head.bodyBytes === "chunked" ? new ChunkedBody() : head.bodyBytes
     return head
+  }
+
+  #headEnd(): number {
+    return this.#bytes.indexOf(emptyLine, Math.max(this.#at, this.#searchedTo - 3))
   }
 
   /** Some clients send an empty line after a body. One is skipped, as RFC 9112 asks. */
@@ -150,12 +159,12 @@ export class RequestReader {
     }
     if (this.#at === this.#bytes.length) return "more"
     if (typeof body === "number") {
-      const piece = this.#bytes.subarray(this.#at, Math.min(this.#at + body, this.#bytes.length))
-      this.#at += piece.length
-      this.#body = body - piece.length
-      return piece
+      const part = this.#bytes.subarray(this.#at, Math.min(this.#at + body, this.#bytes.length))
+      this.#at += part.length
+      this.#body = body - part.length
+      return part
     }
-    const to = Math.min(this.#at + chunkedPieceBytes, this.#bytes.length)
+    const to = Math.min(this.#at + chunkedPartBytes, this.#bytes.length)
     const read = body.read(this.#bytes, this.#at, to)
     if (read instanceof BadRequest) return read
     this.#at += read.used

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test"
+import { runsOf } from "@punctual/server/testkit/effort"
+import fc from "fast-check"
 import { Arrivals } from "../../src/listener/Arrivals.ts"
 import {
   arrivalUnitsPerTurn,
@@ -40,7 +42,10 @@ const rig = ({ waitingMax = 1_000, isSecure = false } = {}) => {
     arrivals.accept(wire)
     return { socket, wire }
   }
-  return { arrivals, served, got, connect, nextTurn: () => held.beginTurns() }
+  const spendTurn = () => {
+    while (!turn.isSpent) turn.spend(1)
+  }
+  return { arrivals, served, got, connect, spendTurn, nextTurn: () => held.beginTurns() }
 }
 
 const many = <A>(count: number, make: (index: number) => A): Array<A> =>
@@ -98,6 +103,54 @@ describe("new connections", () => {
     expect([flood.at(-1)?.socket.state, other.socket.state]).toEqual(["terminated", "open"])
     nextTurn()
     expect([served.length, served.includes("10.0.0.2")]).toEqual([perTurn + 4, true])
+  })
+
+  test("beyond the limit cost the address that has the most its last one, whoever has come and gone before", () => {
+    const waitingMax = 10
+    const step = fc.oneof(
+      { weight: 12, arbitrary: fc.record({ arrives: fc.integer({ min: 1, max: 3 }) }) },
+      { weight: 6, arbitrary: fc.record({ leaves: fc.nat({ max: waitingMax - 1 }) }) },
+      { weight: 1, arbitrary: fc.constant({ turn: true } as const) },
+    )
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60, size: "max" }), (steps) => {
+        const { arrivals, connect, nextTurn, spendTurn } = rig({ waitingMax })
+        spendTurn()
+        let waiting: Array<ReturnType<typeof connect>> = []
+        const countsAgree = () => {
+          waiting = waiting.filter(({ socket }) => socket.isPaused && socket.state === "open")
+          expect(arrivals.waiting).toBe(waiting.length)
+        }
+        const of = (address: string) => waiting.filter(({ socket }) => socket.remoteAddress === address)
+        const arrive = (address: string) => {
+          const arrived = connect(address)
+          waiting.push(arrived)
+          if (waiting.length <= waitingMax) return
+          const lost = waiting.find(({ socket }) => socket.state === "terminated")
+          const its = of(lost?.socket.remoteAddress ?? "")
+          const most = Math.max(...waiting.map(({ socket }) => of(socket.remoteAddress).length))
+          expect([its.length, its.at(-1) === lost]).toEqual([most, true])
+          // Of two addresses that have the most, the one that has just come loses.
+          expect(lost === arrived || of(address).length < most).toBe(true)
+          lost?.wire.onClose()
+        }
+        for (const one of steps) {
+          if ("arrives" in one) arrive(`10.0.0.${one.arrives}`)
+          else if ("leaves" in one) waiting.splice(one.leaves, 1)[0]?.wire.onClose()
+          else {
+            nextTurn()
+            spendTurn()
+          }
+          countsAgree()
+        }
+        // Each of these takes the place of another one.
+        for (let index = 0; index < 2 * waitingMax; index++) {
+          arrive(`10.0.1.${index}`)
+          countsAgree()
+        }
+      }),
+      { numRuns: runsOf(200) },
+    )
   })
 
   test("that end while they wait are forgotten, and bytes that reach them are not lost", () => {

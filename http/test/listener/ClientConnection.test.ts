@@ -5,10 +5,11 @@ import type { BodyReceiver } from "../../src/HttpRequest.ts"
 import {
   aheadPerTurn,
   type ConnectionLimits,
-  headPartsPerTurn,
   largeAnswersPerTurn,
   readBytesMin,
   sentBytesMin,
+  smallBodyPartBytes,
+  smallPartsPerTurn,
   turnUnits,
   unitsPerRequest,
 } from "../../src/listener/ConnectionLimits.ts"
@@ -170,6 +171,30 @@ describe("requests that are sent ahead", () => {
     expect(rig.connections.unread.bytes).toBe(0)
   })
 
+  test("with large answers give the client all its time, also if a part was sent before the rest waits", async () => {
+    const rig = new ConnectionRig({ readMs: 1_000 })
+    rig.holdsTurns = true
+    const { largeAnswersTurn } = rig.connections
+    const large = new Uint8Array(3 * readBytesMin)
+    rig.answersAtOnce = () => ({ status: 200, headers: {}, body: large })
+    const wire = rig.connect()
+    wire.room = 1_000
+    wire.send(get("/large"))
+    await turn()
+    expect(wire.received.length).toBe(1_000)
+    largeAnswersTurn.spend(2 * largeAnswersPerTurn)
+    wire.read(readBytesMin - 1)
+    rig.pass(5_000)
+    expect([wire.state, wire.received.length]).toEqual(["open", 1_000])
+    // Its turn comes, and its time begins.
+    for (let turns = 0; turns < 3; turns++) rig.beginTurns()
+    expect(wire.received.length).toBe(1_000 + readBytesMin - 1)
+    rig.pass(999)
+    expect(wire.state).toBe("open")
+    rig.pass(1)
+    expect([wire.state, rig.metrics.closed]).toEqual(["terminated", ["unread"]])
+  })
+
   test("are dropped if they are too many bytes, and the running answer says that the connection closes", async () => {
     const rig = new ConnectionRig({ aheadBytesMax: 400 })
     const wire = rig.connect()
@@ -227,29 +252,29 @@ describe("heads that come in parts", () => {
   }
 
   test("are read at a slow pace if there are many, and the addresses of clients take turns", () => {
-    const { rig, wires, paused } = rigWith(3 * headPartsPerTurn)
-    expect(paused()).toBe(2 * headPartsPerTurn)
+    const { rig, wires, paused } = rigWith(3 * smallPartsPerTurn)
+    expect(paused()).toBe(2 * smallPartsPerTurn)
     const other = rig.connect("10.0.0.2")
     other.send(begun)
     expect(other.isPaused).toBe(true)
     rig.beginTurns()
-    expect([other.isPaused, paused()]).toEqual([false, headPartsPerTurn + 1])
+    expect([other.isPaused, paused()]).toEqual([false, smallPartsPerTurn + 1])
     // What is read in the same turn waits again.
     for (const wire of wires) if (!wire.isPaused) wire.send("x")
-    expect(paused()).toBe(3 * headPartsPerTurn)
+    expect(paused()).toBe(3 * smallPartsPerTurn)
     other.send(rest)
     expect(rig.requests.length).toBe(1)
   })
 
   test("wait for nobody if there are few", () => {
-    const { rig, wires, paused } = rigWith(headPartsPerTurn)
+    const { rig, wires, paused } = rigWith(smallPartsPerTurn)
     expect(paused()).toBe(0)
     for (const wire of wires) wire.send(rest)
-    expect(rig.requests.length).toBe(headPartsPerTurn)
+    expect(rig.requests.length).toBe(smallPartsPerTurn)
   })
 
   test("that end while they wait are answered, or forgotten if the client has gone", async () => {
-    const { rig, wires, paused } = rigWith(headPartsPerTurn + 2)
+    const { rig, wires, paused } = rigWith(smallPartsPerTurn + 2)
     const [answered, gone] = wires.slice(-2)
     answered?.send(rest)
     gone?.events?.onClose()
@@ -260,7 +285,7 @@ describe("heads that come in parts", () => {
   })
 
   test("have no more time because they wait for a turn", async () => {
-    const { rig, wires } = rigWith(headPartsPerTurn + 1)
+    const { rig, wires } = rigWith(smallPartsPerTurn + 1)
     const [read, held] = [wires[0], wires.at(-1)]
     rig.pass(9_000)
     rig.connections.turn.spend(turnUnits)
@@ -269,6 +294,99 @@ describe("heads that come in parts", () => {
     await turn()
     expect([read?.statuses, held?.statuses]).toEqual([[408], [408]])
     expect([held?.state, held?.isPaused]).toEqual(["shutdown", false])
+  })
+})
+
+describe("a whole head that waits for its turn", () => {
+  test("was not too slow, even if its time ends before its turn comes", async () => {
+    const rig = new ConnectionRig()
+    const [whole, part] = [rig.connect(), rig.connect()]
+    for (const wire of [whole, part]) wire.send(get("/").slice(0, 10))
+    rig.pass(9_999)
+    rig.connections.turn.spend(turnUnits)
+    whole.send(get("/").slice(10))
+    part.send(get("/").slice(10, -1))
+    rig.pass(1)
+    await turn()
+    expect([whole.statuses, part.statuses, rig.requests.length]).toEqual([[], [408], 1])
+    await rig.at(0).answer()
+    expect([whole.statuses, rig.metrics.closed]).toEqual([[200], ["arriving"]])
+  })
+})
+
+describe("bodies that come in small parts", () => {
+  const bodyBytes = 4 * smallBodyPartBytes
+  const small = "x".repeat(smallBodyPartBytes - 1)
+  /** Each of these connections has sent its head, and the route receives its body. */
+  const rigWith = (connections: number) => {
+    const rig = new ConnectionRig()
+    rig.holdsTurns = true
+    const receive = (wire: ReturnType<typeof rig.connect>) => {
+      wire.send(post("/", bodyBytes))
+      const { seen, receiver } = received()
+      rig.requests.at(-1)?.request.body.receive(receiver)
+      return { wire, seen }
+    }
+    const all = Array.from({ length: connections }, () => receive(rig.connect("10.0.0.1")))
+    const wires = all.map(({ wire }) => wire)
+    return { rig, all, wires, receive, paused: () => wires.filter(({ isPaused }) => isPaused).length }
+  }
+
+  test("are read at a slow pace if there are many, and the addresses of clients take turns", () => {
+    const { rig, all, wires, receive, paused } = rigWith(turnUnits / unitsPerRequest - 1)
+    const other = receive(rig.connect("10.0.0.2"))
+    expect(paused()).toBe(0)
+    for (const wire of wires) wire.send(small)
+    expect(paused()).toBe(wires.length - smallPartsPerTurn)
+    other.wire.send(small)
+    expect(other.wire.isPaused).toBe(true)
+    // What has arrived is not held back.
+    expect([other, ...all].filter(({ seen }) => seen.text !== small)).toEqual([])
+    rig.beginTurns()
+    expect([other.wire.isPaused, paused()]).toEqual([false, 0])
+    for (const wire of wires) wire.send("x")
+    expect(paused()).toBe(wires.length)
+  })
+
+  test("share their pace with the parts of heads", () => {
+    const { rig, wires, paused } = rigWith(1)
+    for (let heads = 0; heads < smallPartsPerTurn; heads++) rig.connect().send(get("/").slice(0, 10))
+    wires[0]?.send(small)
+    expect(paused()).toBe(1)
+  })
+
+  test("do not make others wait: large parts, what comes with the head, and what completes a body", async () => {
+    const { rig, wires, paused } = rigWith(2)
+    rig.connections.smallPartsTurn.spend(smallPartsPerTurn)
+    const withHead = rig.connect()
+    withHead.send(post("/", bodyBytes) + small)
+    rig.requests.at(-1)?.request.body.receive(nothing)
+    expect(withHead.isPaused).toBe(false)
+    for (const wire of wires) wire.send("x".repeat(smallBodyPartBytes))
+    expect(paused()).toBe(0)
+    wires[0]?.send("x".repeat(bodyBytes - smallBodyPartBytes - 1))
+    wires[0]?.send("x")
+    await rig.at(0).answer()
+    expect([paused(), wires[0]?.statuses]).toEqual([0, [200]])
+  })
+
+  test("that end while they wait are answered, and the connection reads on", async () => {
+    const { rig, all } = rigWith(2)
+    rig.connections.smallPartsTurn.spend(smallPartsPerTurn)
+    const [whole, gone] = all
+    for (const one of all) one.wire.send("x")
+    expect(all.map(({ wire }) => wire.isPaused)).toEqual([true, true])
+    whole?.wire.send("x".repeat(bodyBytes - 1))
+    gone?.wire.events?.onClose()
+    expect(all.map(({ seen }) => seen.state)).toEqual(["ended", "broken"])
+    await rig.at(0).answer()
+    expect([whole?.wire.statuses, whole?.wire.isPaused]).toEqual([[200], false])
+    rig.beginTurns()
+    expect([whole?.wire.state, gone?.wire.isPaused, rig.connections.smallPartsTurn.isSpent]).toEqual([
+      "open",
+      true,
+      false,
+    ])
   })
 })
 

@@ -1,11 +1,11 @@
-// The reader of requests: what it accepts, what it refuses, and that the pieces in which bytes arrive change nothing.
+// The reader of requests: what it accepts, what it refuses, and that the parts in which bytes arrive change nothing.
 import { describe, expect, test } from "bun:test"
 import { runsOf } from "@punctual/server/testkit/effort"
 import fc from "fast-check"
 import { BadRequest } from "../../src/listener/BadRequest.ts"
 import { chunkExtrasBytesMax } from "../../src/listener/ChunkedBody.ts"
 import { headerBytesMax, headersMax, targetBytesMax } from "../../src/listener/RequestHead.ts"
-import { chunkedPieceBytes, RequestReader } from "../../src/listener/RequestReader.ts"
+import { chunkedPartBytes, RequestReader } from "../../src/listener/RequestReader.ts"
 import { readRequests } from "./readRequests.ts"
 
 const get = "GET /a?b=c HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -73,7 +73,7 @@ describe("accepted", () => {
     })
   }
 
-  test("any requests in any pieces", () => {
+  test("any requests in any parts", () => {
     const body = fc.string({ unit: fc.constantFrom("a", "\r", "\n", "0", ";", "\u00ff"), maxLength: 40 })
     const inChunks = fc.array(
       body.filter((text) => text !== ""),
@@ -271,7 +271,7 @@ describe("refused", () => {
   }
   for (const [name, [code, text]] of Object.entries(refusedBeforeTheEnd)) {
     const what = code === undefined ? "is not refused before its end" : "is refused before its end"
-    test(`${name} ${what}, in any pieces`, () => {
+    test(`${name} ${what}, in any parts`, () => {
       expect(readRequests(text).refusal).toBe(code)
       for (let cut = 1; cut < text.length; cut++) {
         expect([cut, readRequests(text, [cut]).refusal]).toEqual([cut, code])
@@ -287,15 +287,15 @@ test("tiny chunks come out together, and only a limited number of bytes is read 
   const tiny = "1\r\nx\r\n"
   reader.push(Buffer.from(chunked(`${tiny.repeat(100_000)}0\r\n\r\n`)))
   reader.next()
-  let pieces = 0
+  let parts = 0
   let bytes = 0
   for (let part = reader.next(); part instanceof Uint8Array; part = reader.next()) {
-    pieces++
+    parts++
     bytes += part.byteLength
-    expect(part.byteLength).toBeLessThanOrEqual(chunkedPieceBytes / tiny.length + 1)
+    expect(part.byteLength).toBeLessThanOrEqual(chunkedPartBytes / tiny.length + 1)
   }
   expect(bytes).toBe(100_000)
-  expect(pieces).toBe(Math.ceil((100_000 * tiny.length) / chunkedPieceBytes))
+  expect(parts).toBe(Math.ceil((100_000 * tiny.length) / chunkedPartBytes))
 })
 
 test("a header on two lines, two hosts and heads beyond a fixed limit have texts that say what to send", () => {

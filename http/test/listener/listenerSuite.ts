@@ -66,14 +66,14 @@ export const listenerSuite = (tls?: () => TlsOfSuite): void => {
   const fetched = (url: string, init: RequestInit = {}) =>
     fetch(url, { ...init, ...(tls === undefined ? {} : { tls: { ca: tls().ca } }) })
 
-  test("pipelined requests are answered in order, in any pieces", () =>
+  test("pipelined requests are answered in order, in any parts", () =>
     served({ handle: echoPath }, async ({ port }) => {
       const text = ["/1", "/2", "/3"].map(getRequest).join("")
-      for (const pieceLength of [text.length, 40, 7, 1]) {
+      for (const partLength of [text.length, 40, 7, 1]) {
         using client = await connected({ port })
         client.socket.setNoDelay(true)
-        for (let at = 0; at < text.length; at += pieceLength) {
-          await new Promise((resolve) => client.socket.write(text.slice(at, at + pieceLength), resolve))
+        for (let at = 0; at < text.length; at += partLength) {
+          await new Promise((resolve) => client.socket.write(text.slice(at, at + partLength), resolve))
         }
         expect(await client.answers(3)).toEqual([200, 200, 200])
         expect(client.received.match(/\r\n\r\n\/\d/g)).toEqual(["\r\n\r\n/1", "\r\n\r\n/2", "\r\n\r\n/3"])
@@ -146,9 +146,9 @@ export const listenerSuite = (tls?: () => TlsOfSuite): void => {
               let sum = 0
               let bytes = 0
               body.receive({
-                chunk: (piece) => {
-                  bytes += piece.byteLength
-                  for (let at = 0; at < piece.byteLength; at += 1_000) sum += piece[at] ?? 0
+                chunk: (part) => {
+                  bytes += part.byteLength
+                  for (let at = 0; at < part.byteLength; at += 1_000) sum += part[at] ?? 0
                 },
                 end: () => resolve(answerOf(`${bytes} ${sum > 0}`)),
                 broken: () => resolve({ status: 400, headers: {}, body: "broken" }),

@@ -1,4 +1,4 @@
-// Everything that a reader makes of some bytes, when they arrive in the given pieces.
+// Everything that a reader makes of some bytes, when they arrive in the given parts.
 import { BadRequest } from "../../src/listener/BadRequest.ts"
 import { RequestReader } from "../../src/listener/RequestReader.ts"
 
