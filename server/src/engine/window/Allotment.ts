@@ -1,6 +1,7 @@
 // Decides how a window's room is shared: due timers come before others, and every namespace gets some room for its due
 // timers. This class only computes. The window itself reads and evicts.
 import { endOf } from "../../domain/DueOrder.ts"
+import type { Entry } from "./Entry.ts"
 import type { Horizon, Horizons } from "./Horizons.ts"
 import type { Room } from "./Room.ts"
 import type { Tenants } from "./Tenants.ts"
@@ -44,6 +45,14 @@ export class Allotment {
   /** Due timers may be missing. */
   isOverdue(horizon: Horizon, nowMs: number): boolean {
     return !horizon.covers(endOf(nowMs))
+  }
+
+  /**
+   * Whether this due timer is one of many of its namespace. A namespace is excluded when its due timers are taken. Until then,
+   * the next page could be full of its backlog, too.
+   */
+  mayBeBacklog(next: Entry | undefined): boolean {
+    return next !== undefined && this.#tenants.entriesOf(next.timer.namespace) > this.#room.limits.page / 2
   }
 
   /** How much of the room reserved for excluded namespaces they do not use. Below 0 if they have more. */

@@ -33,8 +33,10 @@ export class WaitingTimers {
     return compareDue(known, other) < 0 ? known : other
   }
 
-  hasDue(nowMs: number): boolean {
-    return (this.peek()?.fireAt ?? Number.POSITIVE_INFINITY) <= nowMs
+  /** The earliest of all, if it is due. */
+  nextDue(nowMs: number): Entry | undefined {
+    const next = this.peek()
+    return next !== undefined && next.fireAt <= nowMs ? next : undefined
   }
 
   /** Takes out due timers: at most `knownMax` of known namespaces, and then at most `newMax` of new ones. */

@@ -306,9 +306,8 @@ export class Window {
     const { lookAheadMs } = this.#room.limits
     // A load starts at half the look-ahead and reads all of it. Otherwise each millisecond would load one more timer.
     if (main.cursor.fireAt >= nowMs + lookAheadMs / 2) return undefined
-    // The due timers of the last page show which namespace has a backlog. Until they are taken, the next page could be full of
-    // it, too.
-    if (this.#allotment.isOverdue(main, nowMs) && this.#waiting.hasDue(nowMs)) return undefined
+    if (this.#allotment.isOverdue(main, nowMs) && this.#allotment.mayBeBacklog(this.#waiting.nextDue(nowMs)))
+      return undefined
     let limit = this.#allotment.forPage(nowMs)
     while (limit === 0 && this.#evictions.makeRoomForMain(nowMs)) limit = this.#allotment.forPage(nowMs)
     this.#evictions.isShortOfRoom = limit === 0
@@ -318,7 +317,7 @@ export class Window {
 
   /** Begins to load the next page of an excluded namespace that needs one, if any. */
   beginNamespaceLoad(nowMs: number): Load | undefined {
-    const isDueTaken = !this.#waiting.hasDue(nowMs)
+    const isDueTaken = this.#waiting.nextDue(nowMs) === undefined
     for (const { namespace, horizon } of this.#horizons.lagging()) {
       const claim = this.#allotment.claimOf(namespace, horizon, nowMs, isDueTaken)
       if (claim.timers <= 0) continue

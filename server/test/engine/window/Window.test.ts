@@ -220,6 +220,16 @@ test("an overdue window reads its next page only after the due timers of the las
   expect(window.beginLoad(20_000)?.exclusiveAfter.fireAt).toBe(1_009)
 })
 
+test("an overdue window reads on at once if its due timers belong to many namespaces", () => {
+  const window = windowOf({ timers: 1_000, bytes: 1 << 20, page: 10 })
+  const first = window.beginLoad(20_000)
+  const page = Array.from({ length: 10 }, (_, index) =>
+    sampleTimer({ namespace: `new-${index}`, executeAt: 1_000 + index }),
+  )
+  if (first !== undefined) window.finishLoad(first, { timers: page, isLast: false })
+  expect(window.beginLoad(20_000)?.exclusiveAfter.fireAt).toBe(1_009)
+})
+
 test("a window that has all due timers reads ahead, although some of them were not taken yet", () => {
   const window = windowOf({ timers: 1_000, bytes: 1 << 20, page: 10 })
   const first = window.beginLoad(10_000)
