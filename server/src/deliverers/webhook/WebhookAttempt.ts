@@ -1,7 +1,7 @@
 // One attempt of a webhook, from the lookup of the name to the last byte of the answer. It needs no fiber: thousands of
 // attempts may end in one second, and a fiber for each would cost as much as its request. Plain HTTP goes over our own
 // client (http/src/client), and TLS over the client of the runtime.
-import { nextTurn } from "@punctual/api/nextTurn"
+import { nextUrgentTurn } from "@punctual/api/nextTurn"
 import type { HttpUrl } from "@punctual/egress/HttpUrls"
 import { type AnswerBody, isCompressed, isJsonSuccess, jsonTextOf, textOf } from "@punctual/egress/readAnswer"
 import { type Destination, type Destinations, type EgressVerdict, routeOf } from "@punctual/egress/routeOf"
@@ -144,7 +144,7 @@ export class WebhookAttempt implements OngoingAttempt, PlainExchange {
   onAnswer(head: AnswerHead, bytes: Uint8Array, isCut: boolean): void {
     if (bytes.length <= largeAnswerChars) this.#endWith(head, bytes, isCut)
     // Answers with large payloads may arrive together. One of them is read in each turn of the thread.
-    else nextTurn().then(() => this.#endWith(head, bytes, isCut))
+    else nextUrgentTurn().then(() => this.#endWith(head, bytes, isCut))
   }
 
   #endWith(head: AnswerHead, bytes: Uint8Array, isCut: boolean): void {

@@ -1,5 +1,5 @@
 // Sends a webhook over the client of the runtime: for TLS, and for test deliveries that look at everything.
-import { nextTurn } from "@punctual/api/nextTurn"
+import { nextUrgentTurn } from "@punctual/api/nextTurn"
 import { type AnswerBody, discard, isJsonSuccess, readJson, readText } from "@punctual/egress/readAnswer"
 import type { Destination, Destinations } from "@punctual/egress/routeOf"
 import type { WebhookTarget } from "../../domain/Timer.ts"
@@ -37,7 +37,7 @@ export const fetchWebhook = async (
     : await readText(response, keptAnswerBytes, failureTextWithinMs)
   settings.observer?.read(body)
   // Answers with large payloads may arrive together. One of them is read in each turn of the thread.
-  if (body !== undefined && body.text.length > largeAnswerChars) await nextTurn()
+  if (body !== undefined && body.text.length > largeAnswerChars) await nextUrgentTurn()
   return meaning(body)
 }
 

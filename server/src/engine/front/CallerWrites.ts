@@ -1,6 +1,6 @@
 // Passes a write of a caller to the owner of its shard, which is this node or another one. The caller gets exactly one
 // answer within a time limit.
-import { Effect, Latch } from "effect"
+import { Effect, Fiber, Latch } from "effect"
 import { keyOfItem, type Unstorable, type WriteAnswer } from "../../domain/WriteItem.ts"
 import type { CarriedItem } from "../../ports/Peers.ts"
 import type { CarriedResult } from "../forwarding/CarriedWrite.ts"
@@ -95,7 +95,7 @@ export class CallerWrites {
 
   /**
    * Makes one write for each command. Each gets its own answer or refusal, in order. A thousand writes take some milliseconds
-   * of the thread, so they begin in slices. All of them begin, also if the caller is interrupted.
+   * of the thread, so they begin in slices. All of them begin, also if the caller is interrupted or its time is over.
    */
   answersOf<Answer extends WriteAnswer, Command>(
     commands: ReadonlyArray<Command>,
@@ -106,18 +106,19 @@ export class CallerWrites {
       const notYet = late()
       const answers = new Array<Exclude<Answer, Unstorable> | RefusedWrite>(commands.length).fill(notYet)
       let missing = commands.length
-      const isAnswered = Latch.makeUnsafe(missing === 0)
-      const wait = missing === 0 ? undefined : this.#limit?.begin(() => isAnswered.openUnsafe())
+      const isOver = Latch.makeUnsafe(missing === 0)
+      const wait = missing === 0 ? undefined : this.#limit?.begin(() => isOver.openUnsafe())
       const begin = (command: Command, index: number): void =>
         this.begin<Answer>(make(command), (answer) => {
           answers[index] = answer
           if (--missing > 0) return
           if (wait !== undefined) this.#limit?.end(wait)
-          isAnswered.openUnsafe()
+          isOver.openUnsafe()
         })
-      return mapInSlices(commands, begin).pipe(
-        Effect.uninterruptible,
-        Effect.andThen(isAnswered.await),
+      return Effect.forkDetach(mapInSlices(commands, begin), { startImmediately: true }).pipe(
+        Effect.flatMap((begun) =>
+          Effect.raceFirst(Effect.andThen(Fiber.join(begun), isOver.await), isOver.await),
+        ),
         // A copy: callers must not see answers that arrive after the time limit.
         Effect.map(() => [...answers]),
       )

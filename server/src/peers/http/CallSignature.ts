@@ -6,7 +6,7 @@
 // The hash of the body is part of the header. So the receiver checks the signature before it reads the body, and reads
 // nothing from strangers.
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from "node:crypto"
-import { nextTurn } from "@punctual/api/nextTurn"
+import { nextUrgentTurn } from "@punctual/api/nextTurn"
 
 /** The time in milliseconds, the hash of the body, and the signature, both in hex. */
 export const signatureHeader = "punctual-signature"
@@ -67,7 +67,7 @@ const hashedAtOnce = 256 * 1024
 /** The SHA-256 hash of the bytes. The thread is free for other work between the slices. */
 export const hashInSlices = async (
   bytes: Uint8Array,
-  pause: () => Promise<void> = nextTurn,
+  pause: () => Promise<void> = nextUrgentTurn,
 ): Promise<Buffer> => {
   const hash = createHash("sha256")
   for (let at = 0; at < bytes.byteLength; at += hashedAtOnce) {

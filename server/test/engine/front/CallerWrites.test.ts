@@ -1,15 +1,18 @@
 // Many writes of one caller leave the thread to others in between, and each of them begins.
 import { expect, test } from "bun:test"
 import { Clock, Effect, Fiber } from "effect"
-import { CallerWrites } from "../../../src/engine/front/CallerWrites.ts"
+import { CallerWrites, type CallerWritesParts } from "../../../src/engine/front/CallerWrites.ts"
 import type { CarriedItem } from "../../../src/ports/Peers.ts"
+import { eventually } from "../../../testkit/eventually.ts"
 import { putOf, sampleTimer } from "../../../testkit/timers.ts"
 import { turnsDuring } from "../../../testkit/turnsDuring.ts"
 
 const numbers = Array.from({ length: 64 }, (_, index) => index)
 
+const systemClock = Effect.runSync(Clock.clockWith(Effect.succeed))
+
 /** Answers every write at once, and remembers it. */
-const recording = () => {
+const recording = (parts: Partial<CallerWritesParts> = {}) => {
   const begun: Array<string> = []
   const writes = new CallerWrites({
     own: {
@@ -21,10 +24,29 @@ const recording = () => {
     },
     forwarder: undefined,
     isDraining: () => false,
-    clock: Effect.runSync(Clock.clockWith(Effect.succeed)),
+    clock: systemClock,
     runFork: Effect.runFork,
+    ...parts,
   })
   return { begun, writes }
+}
+
+/** A clock on which every time limit ends when the test says so. */
+const endingTime = () => {
+  const limits: Array<Effect.Effect<void>> = []
+  let nowNanos = 0n
+  const clock: Clock.Clock = Object.assign(Object.create(systemClock), {
+    monotonicTimeNanosUnsafe: () => nowNanos,
+    sleep: () => Effect.void,
+  })
+  return {
+    clock,
+    runFork: (limit: Effect.Effect<void>) => limits.push(limit),
+    end: () => {
+      nowNanos = 60_000_000_000n
+      for (const limit of limits) Effect.runSync(Effect.provideService(limit, Clock.Clock, clock))
+    },
+  }
 }
 
 /** A write that takes a millisecond of the thread to make. */
@@ -53,5 +75,24 @@ test("all writes of a call begin, although its caller is interrupted", async () 
     yield* Fiber.interrupt(call)
   })
   await Effect.runPromise(interrupted)
-  expect(begun.length).toBe(numbers.length)
+  await eventually("all have begun", () => (begun.length === numbers.length ? true : undefined))
+})
+
+test("a caller whose time is over gets its answer, although not all of its writes have begun", async () => {
+  const { clock, runFork, end } = endingTime()
+  const { begun, writes } = recording({
+    clock,
+    runFork,
+    forwarder: { holds: () => false, carry: () => {} },
+  })
+  const answered = Effect.map(writes.answersOf(numbers, longWrite), (answers) => ({
+    begun: begun.length,
+    told: answers.map((answer) => ("result" in answer ? answer.result : answer._tag)),
+  }))
+  const answer = Effect.runPromise(answered)
+  end()
+  const { begun: begunByThen, told } = await answer
+  expect(begunByThen).toBeLessThan(numbers.length)
+  expect(told.at(0)).toBe("created")
+  expect(told.at(-1)).toBe("NoOwner")
 })
