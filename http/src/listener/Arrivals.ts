@@ -112,7 +112,7 @@ class WaitingArrivals {
   }
 }
 
-interface ArrivalOptions {
+interface WaitingParts {
   readonly wire: PacedWire
   readonly group: string
   readonly turn: TurnBudget
@@ -124,12 +124,12 @@ class Arrival implements WireEvents {
   /** Its neighbours in its group. */
   before: Arrival | undefined
   after: Arrival | undefined
-  readonly #options: ArrivalOptions
+  readonly #parts: WaitingParts
   #isWaiting = true
 
-  constructor(options: ArrivalOptions) {
-    this.#options = options
-    const { wire, group, turn, waiting } = options
+  constructor(parts: WaitingParts) {
+    this.#parts = parts
+    const { wire, group, turn, waiting } = parts
     waiting.add(group, this)
     turn.defer(group, this.#takeTurn)
     wire.pause()
@@ -137,21 +137,21 @@ class Arrival implements WireEvents {
 
   readonly #takeTurn = (): void => {
     this.#leave()
-    this.#options.serve()
-    this.#options.wire.resume()
+    this.#parts.serve()
+    this.#parts.wire.resume()
   }
 
   /** Bytes reach a paused wire only if the client has gone. If they do, they must not be lost. */
   onData(bytes: Buffer): void {
     this.#takeTurn()
-    this.#options.wire.onData(bytes)
+    this.#parts.wire.onData(bytes)
   }
 
   onDrain(): void {}
 
   onEnd(): void {
     this.#takeTurn()
-    this.#options.wire.onEnd()
+    this.#parts.wire.onEnd()
   }
 
   onClose(): void {
@@ -160,13 +160,13 @@ class Arrival implements WireEvents {
 
   terminate(): void {
     this.#leave()
-    this.#options.wire.terminate()
+    this.#parts.wire.terminate()
   }
 
   #leave(): void {
     if (!this.#isWaiting) return
     this.#isWaiting = false
-    const { waiting, turn, group } = this.#options
+    const { waiting, turn, group } = this.#parts
     waiting.delete(group, this)
     turn.forget(group, this.#takeTurn)
   }

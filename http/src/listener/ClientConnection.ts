@@ -52,7 +52,7 @@ export class ClientConnection implements WireEvents, OpenConnection {
   #isInputEnded = false
   #isPaused = false
   #isAdvancing = false
-  /** How many bytes have arrived last. 0 if they have started a request. */
+  /** The size of the last part that arrived, or 0 after it has started a request. */
   #freshBytes = 0
   /** Where the connection waits for its turn. */
   #awaited: TurnBudget | undefined

@@ -31,8 +31,10 @@ export class GroupsBySize<Group extends SizedGroup> {
   }
 
   #add(group: Group, size: number): void {
-    this.#bySize[size - 1] ??= []
-    group.slot = (this.#bySize[size - 1]?.push(group) ?? 0) - 1
+    const groups = this.#bySize[size - 1] ?? []
+    this.#bySize[size - 1] = groups
+    group.slot = groups.length
+    groups.push(group)
   }
 
   /** The last group of the list takes the free place. */

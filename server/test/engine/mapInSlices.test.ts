@@ -13,7 +13,7 @@ const turnsWhile = (itemMs: number) => {
       nowMs += itemMs
       return item + index
     },
-    () => nowMs,
+    { nowMs: () => nowMs },
   )
   const checked = Effect.map(work, (done) => expect(done).toEqual(items.map((item) => 2 * item)))
   return turnsDuring(checked)

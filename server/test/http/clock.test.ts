@@ -4,6 +4,7 @@ import { AdvanceClockAnswer, advanceAnswerWithinMs } from "@punctual/api/Advance
 import { Effect, Schema } from "effect"
 import { InvalidAdvance, longestAdvanceMs } from "../../src/engine/clock/ClockAdvance.ts"
 import type { Delivery } from "../../src/ports/Deliverer.ts"
+import { eventually } from "../../testkit/eventually.ts"
 import { type RunningService, withService } from "./ServiceFixture.ts"
 
 const start = "2030-01-01T00:00:00.000Z"
@@ -74,10 +75,18 @@ describe("a manual clock", () => {
     const deliver = () => Effect.promise(() => promise)
     await withService({ clockStartMs: startMs, deliver }, async (service) => {
       await create(service, "a", "1s")
-      const answers = Array.from({ length: 70 }, () => advance(service, { by: "1s" }))
-      const first = await Promise.race(answers)
-      expect(first.status).toBe(503)
-      expect(first.json).toMatchObject({ code: "overloaded", retryAfterSeconds: 1, written: "no" })
+      const early: Array<Awaited<ReturnType<typeof advance>>> = []
+      const answers = Array.from({ length: 70 }, async () => {
+        const answer = await advance(service, { by: "1s" })
+        early.push(answer)
+        return answer
+      })
+      // Then all 70 requests have arrived.
+      await eventually("six are refused", () => early.length === 6 || undefined)
+      for (const { status, json } of early) {
+        expect(status).toBe(503)
+        expect(json).toMatchObject({ code: "overloaded", retryAfterSeconds: 1, written: "no" })
+      }
       resolve({ kind: "delivered" })
       const moved = (await Promise.all(answers)).filter(({ status }) => status === 200)
       expect(moved.length).toBe(64)

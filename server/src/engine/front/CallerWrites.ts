@@ -1,6 +1,6 @@
 // Passes a write of a caller to the owner of its shard, which is this node or another one. The caller gets exactly one
 // answer within a time limit.
-import { Effect, Fiber, Latch } from "effect"
+import { Effect, Latch } from "effect"
 import { keyOfItem, type Unstorable, type WriteAnswer } from "../../domain/WriteItem.ts"
 import type { CarriedItem } from "../../ports/Peers.ts"
 import type { CarriedResult } from "../forwarding/CarriedWrite.ts"
@@ -95,30 +95,32 @@ export class CallerWrites {
 
   /**
    * Makes one write for each command. Each gets its own answer or refusal, in order. A thousand writes take some milliseconds
-   * of the thread, so they begin in slices. All of them begin, also if the caller is interrupted or its time is over.
+   * of the thread, so they begin in slices. If the caller is interrupted or its time is over, the rest does not begin: a caller
+   * that is told so may write the same keys again, and an old write must not follow a new one.
    */
   answersOf<Answer extends WriteAnswer, Command>(
     commands: ReadonlyArray<Command>,
     make: (command: Command) => CarriedItem,
   ): Effect.Effect<ReadonlyArray<Exclude<Answer, Unstorable> | RefusedWrite>> {
     return Effect.suspend(() => {
-      // All writes without an answer share one error, because making an error costs more than a create.
-      const notYet = late()
-      const answers = new Array<Exclude<Answer, Unstorable> | RefusedWrite>(commands.length).fill(notYet)
+      if (commands.length === 0) return Effect.succeed([])
+      // Writes without an answer share an error, because making an error costs more than a create.
+      const unanswered = late()
+      const answers = new Array<Exclude<Answer, Unstorable> | RefusedWrite>(commands.length).fill(notBegun())
       let missing = commands.length
-      const isOver = Latch.makeUnsafe(missing === 0)
-      const wait = missing === 0 ? undefined : this.#limit?.begin(() => isOver.openUnsafe())
-      const begin = (command: Command, index: number): void =>
+      const isOver = Latch.makeUnsafe(false)
+      const wait = this.#limit?.begin(() => isOver.openUnsafe())
+      const begin = (command: Command, index: number): void => {
+        answers[index] = unanswered
         this.begin<Answer>(make(command), (answer) => {
           answers[index] = answer
           if (--missing > 0) return
           if (wait !== undefined) this.#limit?.end(wait)
           isOver.openUnsafe()
         })
-      return Effect.forkDetach(mapInSlices(commands, begin), { startImmediately: true }).pipe(
-        Effect.flatMap((begun) =>
-          Effect.raceFirst(Effect.andThen(Fiber.join(begun), isOver.await), isOver.await),
-        ),
+      }
+      // The slices go on until the end of the race.
+      return Effect.raceFirst(Effect.andThen(mapInSlices(commands, begin), isOver.await), isOver.await).pipe(
         // A copy: callers must not see answers that arrive after the time limit.
         Effect.map(() => [...answers]),
       )
@@ -154,6 +156,9 @@ const untold = (): NoOwner =>
     retryAfterMs,
     mayBeDone: true,
   })
+
+const notBegun = (): NoOwner =>
+  new NoOwner({ message: "the service had no time to begin the write", retryAfterMs })
 
 const late = (): NoOwner =>
   new NoOwner({

@@ -52,7 +52,10 @@ export class Allotment {
    * the next page could be full of its backlog, too.
    */
   mayBeBacklog(next: Entry | undefined): boolean {
-    return next !== undefined && this.#tenants.entriesOf(next.timer.namespace) > this.#room.limits.page / 2
+    if (next === undefined) return false
+    const { namespace } = next.timer
+    if (this.#horizons.isExcluded(namespace)) return false
+    return this.#tenants.atRestOf(namespace) > this.#room.limits.page / 2
   }
 
   /** How much of the room reserved for excluded namespaces they do not use. Below 0 if they have more. */

@@ -8,13 +8,14 @@
 import { isUtf8 } from "node:buffer"
 import { KeyName } from "@punctual/api/KeyName"
 import { malformedMessage } from "@punctual/api/malformedMessage"
+import { nextUrgentTurn } from "@punctual/api/nextTurn"
 import { parseBody } from "@punctual/http/parseBody"
 import { Effect, Result, Schema, SchemaParser } from "effect"
 import { withoutAnswers } from "../../domain/AttemptLog.ts"
 import type { FinishedLife, Spec, Timer } from "../../domain/Timer.ts"
 import { keyOf } from "../../domain/TimerKey.ts"
 import type { Change } from "../../domain/WriteItem.ts"
-import { mapInSlices } from "../../engine/mapInSlices.ts"
+import { mapInSlices, type SliceOptions } from "../../engine/mapInSlices.ts"
 import type { CarriedAnswer, CarriedItem } from "../../ports/Peers.ts"
 import {
   addedChangeFields,
@@ -170,11 +171,12 @@ export const encodeWriteCall = (items: ReadonlyArray<CarriedItem>): string => {
 
 /**
  * The items of a call, in slices: a call has up to a thousand items and several megabytes. The scan also refuses bodies
- * whose form would make parsing slow.
+ * whose form would make parsing slow. The other node waits for a limited time, so the slices do not wait for those of
+ * callers.
  */
 export const decodeWriteCall = (
   bytes: Uint8Array,
-  pause?: () => Promise<void>,
+  pause: () => Promise<void> = nextUrgentTurn,
 ): Effect.Effect<Decoded<ReadonlyArray<CarriedItem>>> =>
   Effect.gen(function* () {
     if (!isUtf8(bytes)) return Result.fail("it is not JSON")
@@ -190,7 +192,7 @@ export const decodeWriteCall = (
     if (items === "tooMany") return Result.fail(tooMany("/items"))
     const call = decodeCall(body.value)
     if (Result.isFailure(call)) return Result.fail(malformedMessage(call.failure))
-    return yield* decodeParts(specs, items, carriedItem)
+    return yield* decodeParts(specs, items, carriedItem, { pause })
   })
 
 const tooMany = (at: string): string => `${at} must have at most ${itemsMax} elements`
@@ -200,12 +202,12 @@ const decodeParts = <A>(
   specs: ReadonlyArray<unknown>,
   parts: ReadonlyArray<unknown>,
   decode: (part: unknown, index: number, specs: ReadonlyArray<Spec>) => Decoded<A>,
-  nowMs?: () => number,
+  slices: SliceOptions,
 ): Effect.Effect<Decoded<ReadonlyArray<A>>> =>
   Effect.gen(function* () {
-    const read = allOf(yield* mapInSlices(specs, specFromWire, nowMs))
+    const read = allOf(yield* mapInSlices(specs, specFromWire, slices))
     if (Result.isFailure(read)) return Result.fail(read.failure)
-    return allOf(yield* mapInSlices(parts, (part, index) => decode(part, index, read.success), nowMs))
+    return allOf(yield* mapInSlices(parts, (part, index) => decode(part, index, read.success), slices))
   })
 
 /** All of them, or why the first bad one cannot be read. */
@@ -261,7 +263,7 @@ export const decodeWriteReply = (
       return Effect.succeed(Result.fail("the number of answers differs from the number of items"))
     const read = (answer: unknown, index: number, known: ReadonlyArray<Spec>) =>
       carriedAnswer(answer, index, { item: items[index], specs: known })
-    return decodeParts(specs, answers, read, nowMs)
+    return decodeParts(specs, answers, read, { nowMs, pause: nextUrgentTurn })
   })
 
 const carriedAnswer = (

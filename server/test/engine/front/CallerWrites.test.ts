@@ -1,11 +1,13 @@
-// Many writes of one caller leave the thread to others in between, and each of them begins.
+// Many writes of one caller leave the thread to others in between, and none begins after its caller has an answer.
 import { expect, test } from "bun:test"
+import { nextTurn } from "@punctual/api/nextTurn"
 import { Clock, Effect, Fiber } from "effect"
 import { CallerWrites, type CallerWritesParts } from "../../../src/engine/front/CallerWrites.ts"
 import type { CarriedItem } from "../../../src/ports/Peers.ts"
-import { eventually } from "../../../testkit/eventually.ts"
 import { putOf, sampleTimer } from "../../../testkit/timers.ts"
 import { turnsDuring } from "../../../testkit/turnsDuring.ts"
+
+const notBegun = "the service had no time to begin the write"
 
 const numbers = Array.from({ length: 64 }, (_, index) => index)
 
@@ -67,18 +69,21 @@ test("many writes that take long let others run in between, and are answered in 
   expect(begun.length).toBe(numbers.length)
 })
 
-test("all writes of a call begin, although its caller is interrupted", async () => {
+test("no further write of a call begins after its caller was interrupted", async () => {
   const { begun, writes } = recording()
   const interrupted = Effect.gen(function* () {
     const call = yield* Effect.forkChild(writes.answersOf(numbers, longWrite), { startImmediately: true })
-    expect(begun.length).toBeLessThan(numbers.length)
     yield* Fiber.interrupt(call)
   })
   await Effect.runPromise(interrupted)
-  await eventually("all have begun", () => (begun.length === numbers.length ? true : undefined))
+  const begunByThen = begun.length
+  expect(begunByThen).toBeLessThan(numbers.length)
+  await Effect.runPromise(writes.answersOf(["later"], () => putOf(sampleTimer({ timerId: "later" }))))
+  await nextTurn()
+  expect(begun.slice(begunByThen)).toEqual(["later"])
 })
 
-test("a caller whose time is over gets its answer, although not all of its writes have begun", async () => {
+test("a caller whose time is over learns which of its writes did not begin, and they never begin", async () => {
   const { clock, runFork, end } = endingTime()
   const { begun, writes } = recording({
     clock,
@@ -87,12 +92,31 @@ test("a caller whose time is over gets its answer, although not all of its write
   })
   const answered = Effect.map(writes.answersOf(numbers, longWrite), (answers) => ({
     begun: begun.length,
-    told: answers.map((answer) => ("result" in answer ? answer.result : answer._tag)),
+    answers,
   }))
   const answer = Effect.runPromise(answered)
   end()
-  const { begun: begunByThen, told } = await answer
+  const { begun: begunByThen, answers } = await answer
   expect(begunByThen).toBeLessThan(numbers.length)
-  expect(told.at(0)).toBe("created")
-  expect(told.at(-1)).toBe("NoOwner")
+  expect(answers.map((told) => ("_tag" in told ? told : told.result))).toEqual([
+    ...numbers.slice(0, begunByThen).map(() => "created"),
+    ...numbers.slice(begunByThen).map(() => expect.objectContaining({ _tag: "NoOwner", message: notBegun })),
+  ])
+  expect(answers.filter((told) => "mayBeDone" in told)).toEqual([])
+  await nextTurn()
+  await nextTurn()
+  expect(begun.length).toBe(begunByThen)
+})
+
+test("a write that began and has no answer in time may be done", async () => {
+  const { clock, runFork, end } = endingTime()
+  const { writes } = recording({
+    clock,
+    runFork,
+    own: { begin: () => {} },
+    forwarder: { holds: () => false, carry: () => {} },
+  })
+  const answer = Effect.runPromise(writes.answersOf([1], longWrite))
+  end()
+  expect(await answer).toEqual([expect.objectContaining({ _tag: "NoOwner", mayBeDone: true })])
 })

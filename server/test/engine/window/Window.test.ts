@@ -230,6 +230,31 @@ test("an overdue window reads on at once if its due timers belong to many namesp
   expect(window.beginLoad(20_000)?.exclusiveAfter.fireAt).toBe(1_009)
 })
 
+test("an overdue window reads on if the attempts of a namespace run and few of its timers wait", () => {
+  const window = windowOf({ timers: 1_000, bytes: 1 << 20, page: 10 })
+  const first = window.beginLoad(20_000)
+  const page = Array.from({ length: 10 }, (_, index) => sampleTimer({ executeAt: 1_000 + index }))
+  if (first !== undefined) window.finishLoad(first, { timers: page, isLast: false })
+  const [entry, ...others] = window.takeDue(20_000, 5)
+  for (const other of others) window.start(other)
+  expect(window.beginLoad(20_000)).toBeUndefined()
+  if (entry !== undefined) window.start(entry)
+  expect(window.beginLoad(20_000)?.exclusiveAfter.fireAt).toBe(1_009)
+})
+
+test("an overdue window does not wait for the due timers of an excluded namespace, which its pages leave out", () => {
+  const window = windowOf({ timers: 1_000, bytes: 1 << 20, page: 10 })
+  const timers = Array.from({ length: 20 }, (_, index) => sampleTimer({ executeAt: 1_000 + index }))
+  for (const from of [0, 10]) {
+    const load = window.beginLoad(20_000)
+    const page = timers.slice(from, from + 10)
+    if (load !== undefined) window.finishLoad(load, { timers: page, isLast: false })
+    window.takeDue(20_000, from === 0 ? 10 : 1)
+  }
+  expect(window.excludedNamespaces).toEqual(["shop"])
+  expect(window.beginLoad(20_000)?.except).toEqual(["shop"])
+})
+
 test("a window that has all due timers reads ahead, although some of them were not taken yet", () => {
   const window = windowOf({ timers: 1_000, bytes: 1 << 20, page: 10 })
   const first = window.beginLoad(10_000)

@@ -1,5 +1,6 @@
 // Calls of other nodes are read in slices, and a call whose form would make reading slow is refused.
 import { describe, expect, test } from "bun:test"
+import { nextTurn } from "@punctual/api/nextTurn"
 import { Effect, Result } from "effect"
 import {
   decodeWriteCall,
@@ -46,6 +47,17 @@ describe("a write call", () => {
     expect(items).toEqual(Result.succeed(sent))
     // 1.3 MB of specs are about 40 groups.
     expect(pauses).toBeGreaterThan(40)
+  })
+
+  test("is read without waiting for the work of callers", async () => {
+    const sent = putsOf(1_000, 100)
+    const call = new TextEncoder().encode(encodeWriteCall(sent))
+    let served = 0
+    const callers = Array.from({ length: 1_000 }, () => nextTurn().then(() => served++))
+    expect(await Effect.runPromise(decodeWriteCall(call))).toEqual(Result.succeed(sent))
+    // In each turn of the event loop, one of them and one slice of the call run.
+    expect(served).toBeLessThan(500)
+    await Promise.all(callers)
   })
 
   test("that is small is read at once", async () => {
