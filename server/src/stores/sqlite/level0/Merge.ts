@@ -73,7 +73,7 @@ export class Merge {
 
   /** Writes at most so many entries, and returns how many. `undefined` if there was nothing left to do. */
   slice(mostEntries: number): number | undefined {
-    if (this.#orders.journal.frozen === undefined) return this.#removeJournal() ? 0 : undefined
+    if (this.#orders.journal.frozen === undefined) return this.removeMerged() > 0 ? 0 : undefined
     const written = this.#transaction(() => this.#write(mostEntries))
     if (written !== "merged") return written
     this.#progress = undefined
@@ -81,12 +81,27 @@ export class Merge {
     return 0
   }
 
+  /** Removes rows of the journal that are in the orders, in one transaction. Returns how many. */
+  removeMerged(): number {
+    const rows = this.#sql.firstRows.all(this.#orders.journal.mergedSeq, removedRows)
+    let until: number | undefined
+    let bytes = 0
+    for (const row of rows as ReadonlyArray<{ readonly seq: number; readonly bytes: number }>) {
+      bytes += row.bytes
+      if (until !== undefined && bytes > removedBytes) break
+      until = row.seq
+    }
+    if (until === undefined) return 0
+    const last = until
+    return this.#transaction(() => this.#sql.removeRows.run(last).changes)
+  }
+
   /** Writes everything into the orders and empties the journal. */
   finish(): void {
     while (this.freeze()) {
       while (this.#orders.journal.frozen !== undefined) this.slice(entriesOfFinish)
     }
-    while (this.#removeJournal()) {}
+    while (this.removeMerged() > 0) {}
   }
 
   #transaction<A>(body: () => A): A {
@@ -163,22 +178,6 @@ export class Merge {
       case "writeTime":
         this.#sql.writeTime.run(key.namespace, fireAt, fireId, id, shard)
     }
-  }
-
-  /** Removes rows of the journal that are in the orders. Returns whether there were any. */
-  #removeJournal(): boolean {
-    const rows = this.#sql.firstRows.all(this.#orders.journal.mergedSeq, removedRows)
-    let until: number | undefined
-    let bytes = 0
-    for (const row of rows as ReadonlyArray<{ readonly seq: number; readonly bytes: number }>) {
-      bytes += row.bytes
-      if (until !== undefined && bytes > removedBytes) break
-      until = row.seq
-    }
-    if (until === undefined) return false
-    const last = until
-    this.#transaction(() => this.#sql.removeRows.run(last))
-    return true
   }
 }
 

@@ -1,6 +1,7 @@
 // When the writer merges: after it has answered a call, never before. Under load it writes more entries after each commit
-// than the commit has added, so that a merge always ends before the next layer is full. When nobody writes, it merges
-// what there is, so that a start has little to read and reads need no layers.
+// than the commit has added, so that a merge always ends before the next layer is full, and removes more merged rows of
+// the journal than the commit has added, so that the journal stays short. When nobody writes, it merges what there is, so
+// that a start has little to read and reads need no layers.
 import { isTemporary } from "../failures.ts"
 import type { ProcessLock } from "../ProcessLock.ts"
 import type { Merge } from "./Merge.ts"
@@ -24,6 +25,10 @@ const usualSliceEntries = 2_500
 /** A move has at most four entries to write and to remove. */
 const entriesAMove = 5
 
+/** So many merged rows of the journal are removed for each row that is added, and so many at once. */
+const removedARow = 2
+const usualRemovedAtOnce = 200
+
 /** For tests with small layers: merges proceed unevenly, so that calls meet every state of them. */
 const unevenEntriesAMove = [0, 5, 1, 12, 3]
 const mostUneven = 100
@@ -43,10 +48,14 @@ export class MergeWork {
   readonly #layerMoves: number
   readonly #layerBytes: number
   readonly #sliceEntries: number
+  readonly #removedAtOnce: number
   #calls = 0
   #movesBefore = 0
   /** Entries that should be written by now. */
   #debt = 0
+  #seqBefore: number
+  /** Rows of the journal that should be removed by now. */
+  #rowsToRemove = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   #lastCallAt = 0
   #waitingSince: number | undefined
@@ -64,6 +73,8 @@ export class MergeWork {
     this.#layerMoves = layerMoves
     this.#layerBytes = bytes
     this.#sliceEntries = layerMoves < mostUneven ? 1 : usualSliceEntries
+    this.#removedAtOnce = layerMoves < mostUneven ? 2 * removedARow : usualRemovedAtOnce
+    this.#seqBefore = orders.journal.knownSeq
   }
 
   /** Must be called after a call was answered. */
@@ -79,6 +90,7 @@ export class MergeWork {
     if (this.#orders.journal.frozen === undefined && this.#fullness >= 1) this.#merge.freeze()
     if (this.#orders.journal.frozen !== undefined) this.#debt += moved * this.#pace()
     this.#payDebt()
+    this.#shortenJournal()
     if (this.#waitingSince !== undefined) this.#wake(quietMs, onError)
   }
 
@@ -105,6 +117,16 @@ export class MergeWork {
       // A step without entries, such as sorting, also takes time.
       this.#debt = written === undefined ? 0 : this.#debt - Math.max(written, this.#sliceEntries / 5)
     }
+  }
+
+  /** Rows that are not merged yet stay. */
+  #shortenJournal(): void {
+    const { knownSeq } = this.#orders.journal
+    this.#rowsToRemove += removedARow * (knownSeq - this.#seqBefore)
+    this.#seqBefore = knownSeq
+    if (this.#rowsToRemove < this.#removedAtOnce) return
+    const removed = this.#merge.removeMerged()
+    this.#rowsToRemove = removed === 0 ? 0 : Math.max(0, this.#rowsToRemove - removed)
   }
 
   #wake(afterMs: number, onError: (error: unknown) => void): void {

@@ -180,6 +180,39 @@ test("a layer is full when its moves need too much memory, and what is undone ne
     expect(orders.journal.frozen).toBeDefined()
   }))
 
+test("the journal stays short, although the writer never rests", () =>
+  withOrders((orders, database, lock) => {
+    const work = new MergeWork(new Merge(orders), orders, lock, { moves: 1_000 })
+    let longest = 0
+    for (let commit = 0; commit < 2_000; commit++) {
+      orders.keeping(() =>
+        database.transaction(() => {
+          for (let number = 0; number < 5; number++) {
+            const { namespace, timerId, uuid, fireId } = sampleTimer({ timerId: `t-${commit}-${number}` })
+            const key = { namespace, timerId, uuid }
+            orders.move({
+              id: orders.newId(),
+              shard: 0,
+              key,
+              from: undefined,
+              to: { fireAt: commit, fireId },
+            })
+          }
+          orders.writeJournal()
+        })(),
+      )
+      work.afterCall((error) => {
+        throw error
+      })
+      const rows = Number(database.query("SELECT count(*) FROM journal").values()[0]?.[0])
+      longest = Math.max(longest, rows)
+    }
+    work.close()
+    // A layer is full after 200 rows.
+    expect(longest).toBeGreaterThanOrEqual(200)
+    expect(longest).toBeLessThan(1_000)
+  }))
+
 test("one slice removes only a few large rows of the journal", () => {
   withOrders(() => {})
   edit((database) => {
