@@ -49,6 +49,8 @@ export class ServerProcess implements AsyncDisposable {
   #ports: ReadonlyArray<number> = []
   #child: ChildProcess | undefined
   #exit: Promise<void> = Promise.resolve()
+  /** Ready, and not asked to end. */
+  #isMeantToRun = false
 
   private constructor(options: ServerProcessOptions) {
     this.#options = options
@@ -82,12 +84,14 @@ export class ServerProcess implements AsyncDisposable {
 
   /** Ends the server and its children without notice. */
   async kill9(): Promise<void> {
+    this.#isMeantToRun = false
     this.#signal("SIGKILL")
     await this.#exit
   }
 
   /** Stops the server in good order. */
   async stop(): Promise<void> {
+    this.#isMeantToRun = false
     this.#signal(this.#options.stopSignal ?? "SIGTERM")
     await this.#exit
   }
@@ -123,7 +127,17 @@ export class ServerProcess implements AsyncDisposable {
   }
 
   #failure(): Error {
-    return new Error(`${this.#options.title} does not start:\n${this.logs.slice(-20).join("\n")}`)
+    return new Error(`${this.#options.title} does not start:\n${this.#lastLogs}`)
+  }
+
+  get #lastLogs(): string {
+    return this.logs.slice(-20).join("\n")
+  }
+
+  /** The failures of the test only say that nobody answers. */
+  #reportEnd(code: number | null, signal: NodeJS.Signals | null): void {
+    if (!this.#isMeantToRun) return
+    console.error(`${this.#options.title} ended by itself (${signal ?? `code ${code}`}):\n${this.#lastLogs}`)
   }
 
   /** False if the server ended before it was ready. */
@@ -147,7 +161,10 @@ export class ServerProcess implements AsyncDisposable {
         if (this.#child === child) this.#child = undefined
         resolve()
       }
-      child.once("exit", ended)
+      child.once("exit", (code, signal) => {
+        this.#reportEnd(code, signal)
+        ended()
+      })
       child.once("error", (error) => {
         this.logs.push(error.message)
         ended()
@@ -155,7 +172,7 @@ export class ServerProcess implements AsyncDisposable {
     })
     const ofThisRun: Array<string> = []
     this.#captureLogs(child, ofThisRun)
-    return eventually(
+    this.#isMeantToRun = await eventually(
       `${title} is ready`,
       async () => {
         if (this.#child !== child) return false
@@ -163,6 +180,7 @@ export class ServerProcess implements AsyncDisposable {
       },
       readyWithinMs,
     )
+    return this.#isMeantToRun
   }
 
   #signal(signal: NodeJS.Signals): void {
