@@ -137,7 +137,9 @@ export class ServerProcess implements AsyncDisposable {
   /** The failures of the test only say that nobody answers. */
   #reportEnd(code: number | null, signal: NodeJS.Signals | null): void {
     if (!this.#isMeantToRun) return
-    console.error(`${this.#options.title} ended by itself (${signal ?? `code ${code}`}):\n${this.#lastLogs}`)
+    process.stderr.write(
+      `${this.#options.title} ended by itself (${signal ?? `code ${code}`}):\n${this.#lastLogs}\n`,
+    )
   }
 
   /** False if the server ended before it was ready. */

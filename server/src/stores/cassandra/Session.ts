@@ -9,6 +9,7 @@ import {
   type CassandraClient,
   type CassandraClientOptions,
   CassandraDriverClient,
+  policies,
   types,
 } from "../../../../drivers/cassandra/cassandra.ts"
 import type { CassandraTarget } from "./cassandraUrl.ts"
@@ -16,6 +17,11 @@ import type { CassandraTarget } from "./cassandraUrl.ts"
 /** Leases last 5 s. A call ends before that, so that a broken connection never prevents another node from taking over. */
 const callTimeoutMs = 4_000
 const connectTimeoutMs = 3_000
+/**
+ * The driver would wait twice as long after each failure, up to ten minutes. A node that finds the database later than the
+ * others loses its shards to them.
+ */
+const reconnectAfterMs = 1_000
 
 /** How many requests may be under way, and how many more may wait for one of them. */
 const mostRunning = 512
@@ -181,6 +187,7 @@ const optionsOf = (target: CassandraTarget): CassandraClientOptions => ({
   localDataCenter: target.dataCenter,
   encoding: { useBigIntAsLong: true },
   socketOptions: { connectTimeout: connectTimeoutMs, readTimeout: callTimeoutMs },
+  policies: { reconnection: new policies.reconnection.ConstantReconnectionPolicy(reconnectAfterMs) },
   pooling: { maxRequestsPerConnection: 2 * mostRunning },
   maxPrepared: 500,
   ...(target.user === undefined
