@@ -1,7 +1,7 @@
 // A real RabbitMQ server as a process of its own. It needs no root: its data, its configuration and Erlang's own port
 // mapper are in the temporary folder of the server and on loopback ports.
 import { createHash } from "node:crypto"
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Certificates } from "@punctual/server/testkit/Certificates"
 import { eventually } from "@punctual/server/testkit/eventually"
@@ -29,6 +29,9 @@ export interface RabbitServerOptions {
   /** Appended to the configuration file unchanged. */
   readonly config?: string
 }
+
+/** Longer than the time after which RabbitMQ writes what has changed. */
+const atRestMs = 1_000
 
 export class RabbitServer implements AsyncDisposable {
   readonly process: ServerProcess
@@ -83,13 +86,15 @@ export class RabbitServer implements AsyncDisposable {
 
   /**
    * RabbitMQ writes the name of a new quorum queue to disk up to a second after it has answered. A queue whose name is lost
-   * in a kill stays unavailable.
+   * in a kill stays unavailable. If the kill meets the write, the broker may not make queues any more: so the file must
+   * have rested for a while.
    */
   async untilSaved(queues: ReadonlyArray<string>): Promise<void> {
     const file = join(this.process.place.folder, "data/rabbit@localhost/quorum/rabbit@localhost/names.dets")
     await eventually("the names of the queues are saved", () => {
       const saved = readFileSync(file)
-      return queues.every((queue) => saved.includes(queue)) ? true : undefined
+      const isAtRest = Date.now() - statSync(file).mtimeMs > atRestMs
+      return isAtRest && queues.every((queue) => saved.includes(queue)) ? true : undefined
     })
   }
 
