@@ -122,8 +122,11 @@ const serveWriter = (): Served => {
       }
     },
     afterCall: () => {
-      merging.afterCall(breakDown)
-      checkpoints.afterCommit(breakDown)
+      try {
+        merging.afterCall(breakDown)
+      } finally {
+        checkpoints.afterCommit(breakDown)
+      }
     },
     close: () => {
       merging.close()

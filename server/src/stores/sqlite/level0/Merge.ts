@@ -74,16 +74,16 @@ export class Merge {
   /** Writes at most so many entries, and returns how many. `undefined` if there was nothing left to do. */
   slice(mostEntries: number): number | undefined {
     if (this.#orders.journal.frozen === undefined) return this.removeMerged() > 0 ? 0 : undefined
-    const written = this.#transaction(() => this.#write(mostEntries))
+    const written = this.#written(mostEntries)
     if (written !== "merged") return written
     this.#progress = undefined
     this.#orders.journal.leaveFrozen()
     return 0
   }
 
-  /** Removes rows of the journal that are in the orders, in one transaction. Returns how many. */
-  removeMerged(): number {
-    const rows = this.#sql.firstRows.all(this.#orders.journal.mergedSeq, removedRows)
+  /** Removes at most so many rows of the journal that are in the orders, in one transaction. Returns how many. */
+  removeMerged(mostRows = removedRows): number {
+    const rows = this.#sql.firstRows.all(this.#orders.journal.mergedSeq, Math.min(mostRows, removedRows))
     let until: number | undefined
     let bytes = 0
     for (const row of rows as ReadonlyArray<{ readonly seq: number; readonly bytes: number }>) {
@@ -114,12 +114,18 @@ export class Merge {
           return body()
         }),
       )
+    } finally {
+      this.#database.run("PRAGMA main.synchronous = FULL")
+    }
+  }
+
+  #written(mostEntries: number): number | "merged" {
+    try {
+      return this.#transaction(() => this.#write(mostEntries))
     } catch (error) {
       // Then the merge begins again, because its statements may be repeated.
       this.#progress = undefined
       throw error
-    } finally {
-      this.#database.run("PRAGMA main.synchronous = FULL")
     }
   }
 

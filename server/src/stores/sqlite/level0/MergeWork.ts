@@ -1,7 +1,7 @@
 // When the writer merges: after it has answered a call, never before. Under load it writes more entries after each commit
-// than the commit has added, so that a merge always ends before the next layer is full, and removes more merged rows of
-// the journal than the commit has added, so that the journal stays short. When nobody writes, it merges what there is, so
-// that a start has little to read and reads need no layers.
+// than the commit has added, so that a merge always ends before the next layer is full. For each row that commits add to
+// the journal, it later removes two that are merged, so that the journal stays short. When nobody writes, it merges what
+// there is, so that a start has little to read and reads need no layers.
 import { isTemporary } from "../failures.ts"
 import type { ProcessLock } from "../ProcessLock.ts"
 import type { Merge } from "./Merge.ts"
@@ -25,9 +25,12 @@ const usualSliceEntries = 2_500
 /** A move has at most four entries to write and to remove. */
 const entriesAMove = 5
 
-/** So many merged rows of the journal are removed for each row that is added, and so many at once. */
+/** How many merged rows of the journal are removed for each row that a commit adds. */
 const removedARow = 2
-const usualRemovedAtOnce = 200
+/** Rows are removed when so many should be, or after so many moves: a row of a large commit is large. */
+const usualRowsOwed = 200
+const usualMovesBetween = 5_000
+const mostRemovingMs = 10
 
 /** For tests with small layers: merges proceed unevenly, so that calls meet every state of them. */
 const unevenEntriesAMove = [0, 5, 1, 12, 3]
@@ -48,14 +51,15 @@ export class MergeWork {
   readonly #layerMoves: number
   readonly #layerBytes: number
   readonly #sliceEntries: number
-  readonly #removedAtOnce: number
+  readonly #rowsOwedMost: number
   #calls = 0
   #movesBefore = 0
   /** Entries that should be written by now. */
   #debt = 0
   #seqBefore: number
-  /** Rows of the journal that should be removed by now. */
-  #rowsToRemove = 0
+  /** Rows of the journal that should be removed by now, and the moves since rows were removed. */
+  #rowsOwed = 0
+  #movesSinceRemoval = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   #lastCallAt = 0
   #waitingSince: number | undefined
@@ -73,7 +77,7 @@ export class MergeWork {
     this.#layerMoves = layerMoves
     this.#layerBytes = bytes
     this.#sliceEntries = layerMoves < mostUneven ? 1 : usualSliceEntries
-    this.#removedAtOnce = layerMoves < mostUneven ? 2 * removedARow : usualRemovedAtOnce
+    this.#rowsOwedMost = layerMoves < mostUneven ? 2 * removedARow : usualRowsOwed
     this.#seqBefore = orders.journal.knownSeq
   }
 
@@ -87,11 +91,12 @@ export class MergeWork {
       this.#lastCallAt = performance.now()
       this.#waitingSince ??= this.#lastCallAt
     }
+    // First, because what follows may find the file busy.
+    if (this.#waitingSince !== undefined) this.#wake(quietMs, onError)
     if (this.#orders.journal.frozen === undefined && this.#fullness >= 1) this.#merge.freeze()
     if (this.#orders.journal.frozen !== undefined) this.#debt += moved * this.#pace()
     this.#payDebt()
-    this.#shortenJournal()
-    if (this.#waitingSince !== undefined) this.#wake(quietMs, onError)
+    this.#shortenJournal(moved)
   }
 
   close(): void {
@@ -119,14 +124,19 @@ export class MergeWork {
     }
   }
 
-  /** Rows that are not merged yet stay. */
-  #shortenJournal(): void {
+  /** Removes merged rows of the journal if enough should be removed by now. If there are none, none are owed. */
+  #shortenJournal(moved: number): void {
     const { knownSeq } = this.#orders.journal
-    this.#rowsToRemove += removedARow * (knownSeq - this.#seqBefore)
+    this.#rowsOwed += removedARow * (knownSeq - this.#seqBefore)
     this.#seqBefore = knownSeq
-    if (this.#rowsToRemove < this.#removedAtOnce) return
-    const removed = this.#merge.removeMerged()
-    this.#rowsToRemove = removed === 0 ? 0 : Math.max(0, this.#rowsToRemove - removed)
+    this.#movesSinceRemoval += moved
+    if (this.#rowsOwed < this.#rowsOwedMost && this.#movesSinceRemoval < usualMovesBetween) return
+    this.#movesSinceRemoval = 0
+    const deadline = performance.now() + mostRemovingMs
+    while (this.#rowsOwed > 0 && performance.now() < deadline) {
+      const removed = this.#merge.removeMerged(this.#rowsOwedMost)
+      this.#rowsOwed = removed === 0 ? 0 : this.#rowsOwed - removed
+    }
   }
 
   #wake(afterMs: number, onError: (error: unknown) => void): void {
