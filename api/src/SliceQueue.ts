@@ -10,7 +10,9 @@ const restingMs = 100
 /** A shorter rest is added to the next one: the timers of the runtime are not exact, and each costs some time. */
 const shortestRestMs = 1
 const longestRestMs = 20
-/** The list is cleaned after so many turns, so that a queue that is never empty does not grow. */
+/** Counts for a slice whose work did not come back to the queue, for example because it was the last one. */
+const usualSliceMs = 2
+/** The list is cleaned after so many turns, so that it does not grow if the queue is never empty. */
 const turnsPerCleaning = 1_000
 
 export interface SliceQueueParts {
@@ -74,11 +76,12 @@ export class SliceQueue {
     this.#parts.after(Math.min(longestRestMs, Math.round(restMs)), this.#serve)
   }
 
-  /** How long the queue should rest now. Other work of the same turn does not count. */
+  /** How long the queue should rest now: for as long as its last slices took, without other work of the same turns. */
   #restAfterSlice(): number {
     const nowMs = this.#parts.nowMs()
+    const endedMs = this.#sliceEndedMs ?? Math.min(nowMs, this.#sliceBeganMs + usualSliceMs)
     if (nowMs >= this.#restsUntilMs) this.#owedRestMs = 0
-    else this.#owedRestMs += (this.#sliceEndedMs ?? nowMs) - this.#sliceBeganMs
+    else this.#owedRestMs += endedMs - this.#sliceBeganMs
     return this.#owedRestMs
   }
 }

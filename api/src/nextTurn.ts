@@ -8,7 +8,7 @@ export const nextTurn = (): Promise<void> => callers.next()
 /** The same for deliveries and for calls between nodes. It does not wait for the work of callers. */
 export const nextUrgentTurn = (): Promise<void> => urgent.next()
 
-/** Due timers came late. For a while, the slices of callers use at most half of the time. */
+/** Due timers came late. For a while, the slices of callers use about half of the time at most. */
 export const restBetweenSlices = (): void => callers.restForAWhile()
 
 const ofTheRuntime: SliceQueueParts = {

@@ -63,6 +63,13 @@ test("a rest is as long as the slice, although other work of the turn took longe
   expect(await work(1, 4, 2)).toEqual([2, 2, 2])
 })
 
+test("a slice after which its work does not come back counts as one of the usual length", async () => {
+  const { queue, work } = rig({ otherWorkMs: 10 })
+  queue.restForAWhile()
+  // The last slice of a worker ends its work.
+  expect(await work(3, 1, 0.5)).toEqual([2, 2])
+})
+
 test("short slices share a rest", async () => {
   const { queue, work } = rig({ otherWorkMs: 1 })
   queue.restForAWhile()

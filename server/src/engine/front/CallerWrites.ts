@@ -95,8 +95,8 @@ export class CallerWrites {
 
   /**
    * Makes one write for each command. Each gets its own answer or refusal, in order. A thousand writes take some milliseconds
-   * of the thread, so they begin in slices. If the caller is interrupted or its time is over, the rest does not begin: a caller
-   * that is told so may write the same keys again, and an old write must not follow a new one.
+   * of the thread, so they begin in slices. If the caller is interrupted or its time is over, the rest does not begin: the caller
+   * may write these keys again, and an old write must not follow a new one.
    */
   answersOf<Answer extends WriteAnswer, Command>(
     commands: ReadonlyArray<Command>,
@@ -104,9 +104,9 @@ export class CallerWrites {
   ): Effect.Effect<ReadonlyArray<Exclude<Answer, Unstorable> | RefusedWrite>> {
     return Effect.suspend(() => {
       if (commands.length === 0) return Effect.succeed([])
-      // Writes without an answer share an error, because making an error costs more than a create.
+      // Writes without an answer share their errors, because making an error costs more than a create.
       const unanswered = late()
-      const answers = new Array<Exclude<Answer, Unstorable> | RefusedWrite>(commands.length).fill(notBegun())
+      const answers = new Array<Exclude<Answer, Unstorable> | RefusedWrite>(commands.length).fill(notBegun)
       let missing = commands.length
       const isOver = Latch.makeUnsafe(false)
       const wait = this.#limit?.begin(() => isOver.openUnsafe())
@@ -121,6 +121,11 @@ export class CallerWrites {
       }
       // The slices go on until the end of the race.
       return Effect.raceFirst(Effect.andThen(mapInSlices(commands, begin), isOver.await), isOver.await).pipe(
+        Effect.onInterrupt(() =>
+          Effect.sync(() => {
+            if (wait !== undefined) this.#limit?.end(wait)
+          }),
+        ),
         // A copy: callers must not see answers that arrive after the time limit.
         Effect.map(() => [...answers]),
       )
@@ -157,8 +162,7 @@ const untold = (): NoOwner =>
     mayBeDone: true,
   })
 
-const notBegun = (): NoOwner =>
-  new NoOwner({ message: "the service had no time to begin the write", retryAfterMs })
+const notBegun = new NoOwner({ message: "the service had no time to begin the write", retryAfterMs })
 
 const late = (): NoOwner =>
   new NoOwner({

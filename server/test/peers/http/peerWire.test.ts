@@ -134,6 +134,17 @@ describe("a reply", () => {
     expect(turns).toBeGreaterThan(5)
   })
 
+  test("is read without waiting for the work of callers", async () => {
+    let served = 0
+    const callers = Array.from({ length: 300 }, () => nextTurn().then(() => served++))
+    let nowMs = 0
+    const reading = decodeWriteReply(text, items, () => (nowMs += 10))
+    expect(await Effect.runPromise(reading)).toEqual(Result.succeed(answers))
+    // In each turn of the event loop, one of them and one slice of the reply run.
+    expect(served).toBeLessThan(150)
+    await Promise.all(callers)
+  })
+
   test("with an answer that cannot be read is refused, and the message says which", async () => {
     const wrong = text.replace('"result":"created"', '"result":"lost"')
     const read = await Effect.runPromise(decodeWriteReply(wrong, items))
