@@ -30,8 +30,8 @@ export interface RabbitServerOptions {
   readonly config?: string
 }
 
-/** Longer than the time after which RabbitMQ writes what has changed. */
-const atRestMs = 1_000
+/** Twice as long as RabbitMQ waits before it writes what has changed. */
+const atRestMs = 2_000
 
 export class RabbitServer implements AsyncDisposable {
   readonly process: ServerProcess
@@ -86,8 +86,8 @@ export class RabbitServer implements AsyncDisposable {
 
   /**
    * RabbitMQ writes the name of a new quorum queue to disk up to a second after it has answered. A queue whose name is lost
-   * in a kill stays unavailable. If the kill meets the write, the broker may not make queues any more: so the file must
-   * have rested for a while.
+   * in a kill stays unavailable. If the kill meets the write, the broker may make no more queues. So `queues` must have all
+   * new ones, and the file must have rested for a while.
    */
   async untilSaved(queues: ReadonlyArray<string>): Promise<void> {
     const file = join(this.process.place.folder, "data/rabbit@localhost/quorum/rabbit@localhost/names.dets")

@@ -134,9 +134,8 @@ export class ServerProcess implements AsyncDisposable {
     return this.logs.slice(-20).join("\n")
   }
 
-  /** The failures of the test only say that nobody answers. */
+  /** Without this line, the failures of the test only say that nobody answers. */
   #reportEnd(code: number | null, signal: NodeJS.Signals | null): void {
-    if (!this.#isMeantToRun) return
     process.stderr.write(
       `${this.#options.title} ended by itself (${signal ?? `code ${code}`}):\n${this.#lastLogs}\n`,
     )
@@ -164,7 +163,8 @@ export class ServerProcess implements AsyncDisposable {
         resolve()
       }
       child.once("exit", (code, signal) => {
-        this.#reportEnd(code, signal)
+        // Its last words arrive later.
+        if (this.#isMeantToRun) child.once("close", () => this.#reportEnd(code, signal))
         ended()
       })
       child.once("error", (error) => {
@@ -174,7 +174,7 @@ export class ServerProcess implements AsyncDisposable {
     })
     const ofThisRun: Array<string> = []
     this.#captureLogs(child, ofThisRun)
-    this.#isMeantToRun = await eventually(
+    const isReadyNow = await eventually(
       `${title} is ready`,
       async () => {
         if (this.#child !== child) return false
@@ -182,7 +182,8 @@ export class ServerProcess implements AsyncDisposable {
       },
       readyWithinMs,
     )
-    return this.#isMeantToRun
+    this.#isMeantToRun = isReadyNow && this.#child === child
+    return isReadyNow
   }
 
   #signal(signal: NodeJS.Signals): void {
@@ -192,14 +193,18 @@ export class ServerProcess implements AsyncDisposable {
   #captureLogs(child: ChildProcess, ofThisRun: Array<string>): void {
     for (const stream of [child.stdout, child.stderr]) {
       let rest = ""
-      stream?.on("data", (chunk: Buffer) => {
-        const lines = (rest + chunk.toString()).split("\n")
-        rest = lines.pop() ?? ""
+      const keep = (lines: ReadonlyArray<string>) => {
         for (const kept of [this.logs, ofThisRun]) {
           kept.push(...lines)
           if (kept.length > linesKept) kept.splice(0, kept.length - linesKept)
         }
+      }
+      stream?.on("data", (chunk: Buffer) => {
+        const lines = (rest + chunk.toString()).split("\n")
+        rest = lines.pop() ?? ""
+        keep(lines)
       })
+      stream?.once("end", () => keep(rest === "" ? [] : [rest]))
     }
   }
 }
