@@ -62,7 +62,7 @@ export interface Benchmark {
   readonly hasPeers?: boolean
   /** It takes so long that it runs only if `--only` names it. */
   readonly isOnlyOnRequest?: true
-  /** The names of all rows, if scenes of it can be measured alone. Then their rows go into the table of earlier runs. */
+  /** The names of all rows, if parts of it can be measured alone. Then their rows go into the table of earlier runs. */
   readonly rowOrder?: ReadonlyArray<string>
   run(scale: Scale, progress: (message: string) => void): Promise<Report>
 }

@@ -132,14 +132,15 @@ const findServers = (chosen: ReadonlyArray<Benchmark>, scale: Scale): ReadonlyAr
   return [...users.keys()]
 }
 
-/** A run of some scenes keeps the others of the table. Each row then has figures of the run that measured it last. */
-const withEarlierScenes = (
+/** A run of some scenes or stores keeps the other rows of the table. Each row then has figures of the run that measured it last. */
+const withEarlierRows = (
   { id, rowOrder }: Benchmark,
   report: Report,
-  { scenes, isQuick }: Scale,
+  { scenes, stores, isQuick }: Scale,
   file: string,
 ): Report => {
-  if (scenes === undefined || isQuick || rowOrder === undefined || !existsSync(file)) return report
+  const isPartial = scenes !== undefined || stores !== undefined
+  if (!isPartial || isQuick || rowOrder === undefined || !existsSync(file)) return report
   // This program has written the file.
   const { benchmarks: kept } = JSON.parse(readFileSync(file, "utf8")) as {
     readonly benchmarks: ReadonlyArray<KeptReport & { readonly id: string }>
@@ -213,7 +214,7 @@ const run = async () => {
     const { id, title } = benchmark
     say(`${id}, ${index + 1} of ${chosen.length}, after ${minutes()}: ${title}`)
     const measured = await runOne(benchmark, scale, (message) => say(`  ${id} ${message}`))
-    const report = withEarlierScenes(benchmark, measured, scale, join(folder, `${which}.json`))
+    const report = withEarlierRows(benchmark, measured, scale, join(folder, `${which}.json`))
     reports.push({ benchmark, report })
     const text = reportText(benchmark, report)
     process.stdout.write(text)

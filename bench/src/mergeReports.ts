@@ -1,5 +1,5 @@
-// Puts the scenes of a partial run into the table of earlier runs. The whole table of Isolation takes twenty minutes, and a
-// machine is rarely quiet for so long. So its scenes can be measured a few at a time.
+// Puts the rows of a partial run into the table of earlier runs. The whole tables of Isolation and Stores take twenty to forty
+// minutes, and a machine is rarely quiet for so long. So scenes and stores can be measured a few at a time.
 import type { Report, Row, Verdict } from "./Benchmark.ts"
 
 /** What a file of results keeps of a report. */

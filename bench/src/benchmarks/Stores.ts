@@ -85,6 +85,8 @@ const sidesOf = (asked: ReadonlyArray<string> | undefined): ReadonlyArray<Side> 
     }),
 ]
 
+const rowName = (measure: string, store: string): string => `${measure}: ${store}`
+
 /** One measurement: its name in the table, its work for a database of this rate, and how its result is shown. */
 interface Measure {
   readonly name: string
@@ -162,6 +164,11 @@ export const Stores: Benchmark = {
   uses: ["postgres"],
   hasPeers: false,
   isOnlyOnRequest: true,
+  rowOrder: measures.flatMap(({ name }) =>
+    [storeName.sqlite, storeName.postgres, ...storeServers.map((server) => server.name)].map((store) =>
+      rowName(name, store),
+    ),
+  ),
   run: async ({ isQuick, rounds, stores }, progress) => {
     const sizes = isQuick ? quick : full
     const sides = sidesOf(stores)
@@ -191,7 +198,7 @@ const measured = async (
   { name: measure, workOf, shown }: Measure,
   bounds: { readonly rounds: number; readonly sizes: Sizes; readonly perSecond: number },
 ): Promise<Row> => {
-  const row = { name: `${measure}: ${name}`, terms }
+  const row = { name: rowName(measure, name), terms }
   if (missing !== undefined) return { ...row, values: leftOut(missing) }
   const work = workOf(bounds.perSecond, bounds.sizes)
   // The fill of the last measurement takes minutes, so it runs once.

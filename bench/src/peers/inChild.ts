@@ -4,6 +4,7 @@ import type { Result, Work } from "./works.ts"
 /** The time limit of one piece of work, including its preparation. */
 const runWithinMs = 900_000
 const wordsKept = 500
+const logsShown = 20
 
 /** `command` is the script with its first arguments. The work is the last argument. */
 export const inChild = async (command: ReadonlyArray<string>, work: Work): Promise<Result> => {
@@ -21,7 +22,10 @@ export const inChild = async (command: ReadonlyArray<string>, work: Work): Promi
   if ((await child.exited) !== 0) {
     throw new Error(child.signalCode === null ? lastWords(remarks) : `ended by ${child.signalCode}`)
   }
-  return JSON.parse(answer) as Result
+  // A system may log before its answer.
+  const [result = "", ...logs] = answer.trimEnd().split("\n").reverse()
+  for (const line of logs.reverse().slice(0, logsShown)) process.stderr.write(`    ${line}\n`)
+  return JSON.parse(result) as Result
 }
 
 /** The message of an uncaught error, without the source lines that the runtime prints around it. */
