@@ -35,7 +35,7 @@ export const storeServers: ReadonlyArray<StoreServer> = [
   {
     id: "mongodb",
     name: "MongoDB",
-    terms: "FerretDB on PostgreSQL, which is slower than a MongoDB server",
+    terms: "FerretDB on PostgreSQL with fsync off: not on disk. A MongoDB server is faster",
     kind: () => MongodbClusterStore.kind,
   },
   {
