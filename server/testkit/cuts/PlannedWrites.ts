@@ -67,7 +67,9 @@ export class PlannedWrites {
     const { namespace, timerId } = timer
     switch (chance) {
       case 0: {
-        const replacement = this.#timer({ namespace, timerId })
+        // The store leaves a timer alone if its replacement says the same.
+        const payload = new TextEncoder().encode(`replacement ${this.#made}`)
+        const replacement = this.#timer({ namespace, timerId, payload })
         this.#replaced++
         this.#pending.set(timerId, replacement)
         return putOf(replacement)
@@ -109,12 +111,12 @@ export class PlannedWrites {
     this.#free.push(timer)
   }
 
-  #timer(key: { readonly namespace: string; readonly timerId: string }): Timer {
+  #timer(given: Pick<Timer, "namespace" | "timerId"> & Partial<Pick<Timer, "payload">>): Timer {
     const payload =
       this.#random.below(8) === 0 ? { payload: new Uint8Array(this.#random.below(6_000)).fill(7) } : {}
     return sampleTimer({
-      ...key,
       ...payload,
+      ...given,
       fireId: this.#id(),
       fireAt: this.#instant(),
       createdAt: this.#revision(),
