@@ -69,11 +69,8 @@ test(
       await killed
       const left = leftIn(ServiceProcess.databaseIn(run.folder), ServiceProcess.databaseIn(copies.path))
       if (left.isWithinMerge) withinMerges++
-      expect({ seed: random.seed, kill, faults: left.faults }).toEqual({
-        seed: random.seed,
-        kill,
-        faults: [],
-      })
+      const terms = { seed: random.seed, kill }
+      expect({ ...terms, "broken promises": left.faults }).toEqual({ ...terms, "broken promises": [] })
       await service.start()
       if (kill % reportEvery === 0) {
         reportProgress(
