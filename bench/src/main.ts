@@ -28,6 +28,7 @@ import { P8 } from "./benchmarks/P8.ts"
 import { P9 } from "./benchmarks/P9.ts"
 import { P10 } from "./benchmarks/P10.ts"
 import { Size } from "./benchmarks/Size.ts"
+import { Stalls } from "./benchmarks/Stalls.ts"
 import { Stores } from "./benchmarks/Stores.ts"
 import { Vacuum } from "./benchmarks/Vacuum.ts"
 import { type KeptReport, mergeReports } from "./mergeReports.ts"
@@ -52,6 +53,7 @@ const benchmarks: ReadonlyArray<Benchmark> = [
   P10,
   Lateness,
   Isolation,
+  Stalls,
   Console,
   Keys,
   Size,

@@ -53,8 +53,8 @@ export interface ForwarderParts {
 /** The limits for each peer, and for the writes without a visible owner. */
 export const roomItems = 10_000
 export const roomBytes = 32 * 1024 * 1024
-/** Small enough to be written and read as JSON in a few milliseconds. */
-const batchLimits = { batchItems: 250, batchBytes: 1024 * 1024 }
+/** Small enough to be written, sent and read as JSON in two or three milliseconds each. */
+const batchLimits = { batchItems: 250, batchBytes: 256 * 1024 }
 const callsPerPeer = 2
 const callWithinMs = 2_000
 /** The time limit from the receipt of a request to its answer. */

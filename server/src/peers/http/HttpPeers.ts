@@ -11,11 +11,13 @@
 // members says that it needs it, so an answer from the network cannot make this node send the secret.
 import { randomUUID } from "node:crypto"
 import { readFileSync } from "node:fs"
+import { nextUrgentTurn } from "@punctual/api/nextTurn"
 import { Context, Effect, Layer, Result } from "effect"
+import { itemBytes } from "../../domain/WriteItem.ts"
 import { CensusCounts } from "../../ports/CensusCounts.ts"
 import { PeerActivity } from "../../ports/PeerActivity.ts"
 import { PeerEvents } from "../../ports/PeerEvents.ts"
-import { type CarriedAnswer, PeerError, type PeerNode, Peers } from "../../ports/Peers.ts"
+import { type CarriedAnswer, type CarriedItem, PeerError, type PeerNode, Peers } from "../../ports/Peers.ts"
 import { ShardLags } from "../../ports/ShardLags.ts"
 import { decodeActivityReply } from "./activityWire.ts"
 import { CallSignature, hashInSlices, signatureHeader } from "./CallSignature.ts"
@@ -40,6 +42,8 @@ export const toHeader = "punctual-to"
 export const callHeader = "punctual-call"
 /** How much of an answer is read: as much as the same items may take as a call. */
 const replyBytesMax = 16 * 1024 * 1024
+/** A smaller call is encoded at once. */
+const encodedAtOnce = 32 * 1024
 
 export const HttpPeers = {
   layer: (
@@ -52,7 +56,7 @@ export const HttpPeers = {
       const peers = Peers.of({
         write: (to, items) =>
           Effect.flatMap(
-            caller.post(to, "write", () => encodeWriteCall(items)),
+            caller.post(to, "write", () => writeCall(items)),
             (text): Effect.Effect<ReadonlyArray<CarriedAnswer>, PeerError> =>
               Effect.flatMap(decodeWriteReply(text, items), understood),
           ),
@@ -106,6 +110,13 @@ const understood = <A>(reply: Result.Result<A, string>): Effect.Effect<A, PeerEr
     ? Effect.succeed(reply.success)
     : new PeerError({ message: `its answer cannot be read: ${reply.failure}`, isUndelivered: false })
 
+/** Several large calls may begin in one turn of the event loop. Each is encoded, hashed and sent in a turn of its own. */
+const writeCall = async (items: ReadonlyArray<CarriedItem>): Promise<string> => {
+  const bytes = items.reduce((sum, item) => sum + itemBytes(item), 0)
+  if (bytes > encodedAtOnce) await nextUrgentTurn()
+  return encodeWriteCall(items)
+}
+
 class Caller {
   readonly #options: HttpPeersOptions
   readonly #signature: CallSignature
@@ -121,12 +132,12 @@ class Caller {
     this.#tls = options.caFile === undefined ? {} : { tls: { ca: readFileSync(options.caFile, "utf8") } }
   }
 
-  post(to: PeerNode, path: string, body: () => string): Effect.Effect<string, PeerError> {
+  post(to: PeerNode, path: string, body: () => string | Promise<string>): Effect.Effect<string, PeerError> {
     return Effect.acquireUseRelease(
       Effect.sync(() => this.#begin(to.address)),
       (number) =>
         Effect.tryPromise({
-          try: (signal) => this.#exchange({ to, path: `/internal/v1/${path}`, number, signal }, body()),
+          try: (signal) => this.#exchange({ to, path: `/internal/v1/${path}`, number, signal }, body),
           catch: asPeerError,
         }),
       (number) => Effect.sync(() => this.#end(to.address, number)),
@@ -139,8 +150,11 @@ class Caller {
     )
   }
 
-  async #exchange({ to, path, number, signal }: Exchange, text: string): Promise<string> {
-    const body = Buffer.from(text)
+  async #exchange(
+    { to, path, number, signal }: Exchange,
+    text: () => string | Promise<string>,
+  ): Promise<string> {
+    const body = Buffer.from(await text())
     const bodyHash = await hashInSlices(body)
     const head = {
       version: String(wireVersion),

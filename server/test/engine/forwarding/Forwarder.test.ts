@@ -69,7 +69,7 @@ describe("a write that its owner answers", () => {
   forwarderTest("goes in a call of bounded size, and alone if it is larger than that", (rig) =>
     Effect.gen(function* () {
       const weighing = (bytes: number) => rig.carry(samplePut({ payload: new Uint8Array(bytes) }))
-      for (const mebibytes of [0.4, 0.4, 0.4, 1.2, 0.1]) weighing(mebibytes * (1 << 20))
+      for (const kibibytes of [100, 100, 100, 300, 25]) weighing(kibibytes * 1024)
       yield* rig.harness.still
       expect(rig.calls.map(({ items }) => items.length)).toEqual([2, 1, 1, 1])
       expect(rig.answers.size).toBe(5)

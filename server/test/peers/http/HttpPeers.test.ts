@@ -80,6 +80,52 @@ describe("the events of another node", () => {
   })
 })
 
+/** In how many turns of the event loop these calls are encoded, if all of them begin in the same turn. */
+const turnsOfEncoding = async (calls: number, payloadBytes: number): Promise<number> => {
+  let turn = 0
+  const count = () => {
+    turn++
+    counting = setImmediate(count)
+  }
+  let counting = setImmediate(count)
+  const encodedIn = new Map<number, number>()
+  const payload = new Uint8Array(payloadBytes)
+  const call = (index: number): ReadonlyArray<CarriedItem> => {
+    const item = samplePut({ payload })
+    // Encoding reads the timer last.
+    Object.defineProperty(item.timer, "payload", {
+      enumerable: true,
+      get: () => {
+        encodedIn.set(index, turn)
+        return payload
+      },
+    })
+    return [item]
+  }
+  const indexes = Array.from({ length: calls }, (_, index) => index)
+  await withFar((far, peers) => {
+    // What the far node answers must not read the timers of this one.
+    far.answer = (items) => Effect.succeed(items.map(() => ({ kind: "notOwner" })))
+    return Effect.forEach(indexes, (index) => peers.write(far.peer, call(index)), {
+      concurrency: "unbounded",
+      discard: true,
+    })
+  })
+  clearImmediate(counting)
+  expect(encodedIn.size).toBe(calls)
+  return new Set(encodedIn.values()).size
+}
+
+describe("calls that begin in one turn", () => {
+  test("are encoded in turns of their own if they are large, because each takes milliseconds", async () => {
+    expect(await turnsOfEncoding(4, 256 * 1024)).toBe(4)
+  })
+
+  test("are encoded at once if they are small", async () => {
+    expect(await turnsOfEncoding(4, 1024)).toBe(1)
+  })
+})
+
 describe("a call", () => {
   test("sends items unchanged and returns their answers, in order", () =>
     withFar((far, peers) =>
