@@ -9,6 +9,8 @@ import { Lookup } from "../src/stores/sqlite/Lookup.ts"
 import { Merge } from "../src/stores/sqlite/level0/Merge.ts"
 import { openOrders } from "../src/stores/sqlite/level0/openOrders.ts"
 import { idsOfWriter } from "../src/stores/sqlite/level0/pendingIds.ts"
+import { RunMoves } from "../src/stores/sqlite/level0/RunMoves.ts"
+import { smallRuns } from "../src/stores/sqlite/level0/Runs.ts"
 import { openForWriting } from "../src/stores/sqlite/openDatabase.ts"
 import { Writer } from "../src/stores/sqlite/Writer.ts"
 import { PlannedWrites } from "./cuts/PlannedWrites.ts"
@@ -33,7 +35,8 @@ export const recordRun = (folder: string, random: SeededRandom, calls: number): 
   const { database, lock } = openForWriting({ path, shards: recordedShards })
   const orders = openOrders(database, path)
   const writer = new Writer(orders, new Lookup(database, idsOfWriter(orders)))
-  const merge = new Merge(orders)
+  const merge = new Merge(orders, smallRuns)
+  const runMoves = new RunMoves(orders, smallRuns)
   database.run("PRAGMA wal_checkpoint(TRUNCATE)")
   const file = readFileSync(path)
   const planned = new PlannedWrites(random, 1)
@@ -43,6 +46,7 @@ export const recordRun = (folder: string, random: SeededRandom, calls: number): 
     const logBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
     acknowledged.push({ logBytes, pending: planned.state.pending })
     mergeALittle(merge, random)
+    moveALittle(runMoves, random)
   }
   const log = readFileSync(`${path}-wal`)
   database.close()
@@ -53,6 +57,12 @@ export const recordRun = (folder: string, random: SeededRandom, calls: number): 
 const mergeALittle = (merge: Merge, random: SeededRandom): void => {
   if (random.below(4) === 0) merge.freeze()
   for (let slice = random.below(4); slice > 0; slice--) merge.slice(1 + random.below(5))
+}
+
+/** Runs stay for a while, so that entries are removed from them, and more of them are moved together. */
+const moveALittle = (runMoves: RunMoves, random: SeededRandom): void => {
+  if (!runMoves.isDue) return
+  for (let slice = random.below(3); slice > 0; slice--) runMoves.slice(1 + random.below(6))
 }
 
 const write = (writer: Writer, item: WriteItem): void => {

@@ -6,7 +6,8 @@ import { numberIn, openForWriting } from "../src/stores/sqlite/openDatabase.ts"
 
 /** Gives a file the earlier schema. The store must have been closed, so that its journal is empty. */
 export const beforeLevel0 = (database: Database): void => {
-  for (const table of ["timer_keys", "timer_dues", "timer_times", "journal", "level0"]) {
+  const ofRuns = ["run_keys", "run_dues", "run_times", "runs"]
+  for (const table of ["timer_keys", "timer_dues", "timer_times", "journal", "level0", ...ofRuns]) {
     database.run(`DROP TABLE ${table}`)
   }
   database.run("CREATE UNIQUE INDEX timers_by_key ON timers (namespace, timer_id)")
@@ -15,7 +16,7 @@ export const beforeLevel0 = (database: Database): void => {
 }
 
 /** The last version of the schema before the orders. */
-const versionBefore = 8
+export const versionBefore = 8
 
 /** Makes such a file with many timers in four shards and three namespaces. */
 export const fileBeforeLevel0 = (path: string, timers: number): void => {

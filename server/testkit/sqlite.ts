@@ -12,8 +12,7 @@ import { MemberList } from "../src/stores/MemberList.ts"
 import { textOfSpec } from "../src/stores/SpecText.ts"
 import { Leases } from "../src/stores/sqlite/Leases.ts"
 import { Lookup } from "../src/stores/sqlite/Lookup.ts"
-import { Merge } from "../src/stores/sqlite/level0/Merge.ts"
-import { MergeWork } from "../src/stores/sqlite/level0/MergeWork.ts"
+import { MergeWork, mergingOf } from "../src/stores/sqlite/level0/MergeWork.ts"
 import { openOrders } from "../src/stores/sqlite/level0/openOrders.ts"
 import { idsOfReader, idsOfWriter } from "../src/stores/sqlite/level0/pendingIds.ts"
 import { ReaderOrders } from "../src/stores/sqlite/level0/ReaderOrders.ts"
@@ -96,7 +95,7 @@ const storageServices = (
   const orders = openOrders(database, path)
   const lookup = new Lookup(database, idsOfWriter(orders))
   const writer = new Writer(orders, lookup)
-  const merging = new MergeWork(new Merge(orders), orders, lock, { moves: layerMoves })
+  const merging = new MergeWork(mergingOf(orders, layerMoves), orders, lock, { moves: layerMoves })
   const written = <A>(write: () => A): Effect.Effect<A> =>
     Effect.sync(() => {
       const result = write()

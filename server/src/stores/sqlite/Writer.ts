@@ -257,6 +257,7 @@ export class Writer {
     if (!isOfUnusedKey && !this.#hasNoRow(change)) return false
     const moved = this.#orders.movedIdOf(key)
     if (typeof moved === "number") return false
+    if (moved === undefined && isOfUnusedKey && this.#orders.runs.idOf(key) !== undefined) return false
     const statement = !isOfUnusedKey
       ? this.#sql.insertTimer
       : moved === null

@@ -1,6 +1,6 @@
 // The names of namespaces that have timers, history or dead letters, found with the key indexes.
 import type { Database } from "bun:sqlite"
-import { type LayerName, unionOfLevels } from "./level0/orders.ts"
+import { type Levels, unionOfLevels } from "./level0/orders.ts"
 
 const afterFound = `CASE WHEN found.namespace >= '_' AND found.namespace < '\`' THEN '\`' ELSE found.namespace END`
 
@@ -14,13 +14,11 @@ const next = (from: string, conditions: ReadonlyArray<string>): string =>
  * adjacent, from _ up to the next character, and are skipped in one step. The recursion needs two rows more than were
  * requested: the beginning, and that step.
  */
-export const namespaceNamesSql = (
-  layers: ReadonlyArray<LayerName>,
-): string => `WITH RECURSIVE found(namespace) AS (
+export const namespaceNamesSql = (levels: Levels): string => `WITH RECURSIVE found(namespace) AS (
     SELECT ?1
     UNION ALL
     SELECT (SELECT min(name) FROM (
-      ${unionOfLevels(layers, "keys", (from, conditions) => `SELECT ${next(from, conditions)} AS name`)}
+      ${unionOfLevels(levels, "keys", (from, conditions) => `SELECT ${next(from, conditions)} AS name`)}
       UNION ALL SELECT ${next("history AS e INDEXED BY history_by_key", [])}
       UNION ALL SELECT ${next("dead AS e INDEXED BY dead_by_key", [])}))
     FROM found WHERE found.namespace IS NOT NULL
@@ -30,11 +28,11 @@ export const namespaceNamesSql = (
 
 export const readNames = (
   database: Database,
-  layers: ReadonlyArray<LayerName>,
+  levels: Levels,
   exclusiveAfter: string,
   limit: number,
 ): ReadonlyArray<string> =>
   database
-    .query(namespaceNamesSql(layers))
+    .query(namespaceNamesSql(levels))
     .values(exclusiveAfter, limit)
     .map(([name]) => String(name))

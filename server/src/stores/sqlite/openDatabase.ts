@@ -211,6 +211,7 @@ export const marksOfVersions = [
   { version: 7, isThere: "SELECT count(*) FROM sqlite_schema WHERE name = 'lookups'" },
   { version: 8, isThere: "SELECT count(*) FROM pragma_table_info('timers') WHERE name = 'traceparent'" },
   { version: 9, isThere: "SELECT count(*) FROM sqlite_schema WHERE name = 'journal'" },
+  { version: 10, isThere: "SELECT count(*) FROM sqlite_schema WHERE name = 'runs'" },
 ]
 
 /** Whether the version in the header does not fit the tables. */

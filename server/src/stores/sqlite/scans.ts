@@ -4,7 +4,7 @@ import type { FinishedState } from "../../domain/Timer.ts"
 import type { Scan, ScannedHead, SortKey } from "../../ports/ShardStorage.ts"
 import { tagsOfHead } from "../addedValues.ts"
 import { type DetailColumns, rowDetails } from "../rowDetails.ts"
-import { type LayerName, type PendingOrder, unionOfLevels } from "./level0/orders.ts"
+import { hasOneLevel, type Levels, type PendingOrder, unionOfLevels } from "./level0/orders.ts"
 import { bytesOfUuid, dashed } from "./rows.ts"
 
 type Value = string | number | Uint8Array
@@ -73,20 +73,20 @@ const livesOfWords = (table: Walk["table"]): string =>
 /** One SELECT, or for pending timers one for each level. */
 const selected = (
   { pending }: Walk,
-  layers: ReadonlyArray<LayerName>,
+  levels: Levels,
   conditions: ReadonlyArray<string>,
   select: (entries: string, where: string) => string,
 ): string => {
   const where = (further: ReadonlyArray<string>) => [...conditions, ...further].join(" AND ")
   if (pending === undefined) return select("", where([]))
-  return unionOfLevels(layers, pending, (entries, further) => select(entries, where(further)))
+  return unionOfLevels(levels, pending, (entries, further) => select(entries, where(further)))
 }
 
 /**
  * Selects rows of (uuid, timerId, fireId, revision, time, correlationId, state, number of the entry, tags, namespace).
  * If details are requested, (spec, log of attempts, reason, lateness) follow.
  */
-export const scanSql = (scan: Scan, layers: ReadonlyArray<LayerName>): ScanText => {
+export const scanSql = (scan: Scan, levels: Levels): ScanText => {
   const walk = walkOf(scan)
   const { table, place, time } = walk
   const { conditions, values } = rangeOf(scan, walk)
@@ -98,30 +98,27 @@ export const scanSql = (scan: Scan, layers: ReadonlyArray<LayerName>): ScanText 
   const limit = `LIMIT ?${values.push(scan.limit)}`
   const sorted = (by: ReadonlyArray<string>) =>
     `ORDER BY ${by.map((column) => `${column} ${direction}`).join(", ")} ${limit}`
-  if (walk.pending === undefined || layers.length === 0) {
+  if (walk.pending === undefined || hasOneLevel(levels)) {
     const text = selected(
       walk,
-      layers,
+      levels,
       conditions,
       (entries, where) =>
         `SELECT ${shown} FROM ${walk.from(entries)} ${join} WHERE ${where} ${sorted(place)}`,
     )
     return { text, values }
   }
-  // The page of each level, and the page of these pages.
+  // SQLite reads the levels side by side, and from each only the rows that it needs.
   const places = place.map((column, index) => [column, `place${index}`] as const)
-  const pages = selected(
+  const rows = selected(
     walk,
-    layers,
+    levels,
     conditions,
-    (
-      entries,
-      where,
-    ) => `SELECT * FROM (SELECT ${numbered(shown)}, ${places.map((pair) => pair.join(" AS ")).join(", ")}
-      FROM ${walk.from(entries)} ${join} WHERE ${where} ${sorted(place)})`,
+    (entries, where) => `SELECT ${numbered(shown)}, ${places.map((pair) => pair.join(" AS ")).join(", ")}
+      FROM ${walk.from(entries)} ${join} WHERE ${where}`,
   )
   const names = Array.from({ length: columnsIn(shown) }, (_, index) => `c${index}`).join(", ")
-  return { text: `SELECT ${names} FROM (${pages}) ${sorted(places.map(([, name]) => name))}`, values }
+  return { text: `SELECT ${names} FROM (${rows} ${sorted(places.map(([, name]) => name))})`, values }
 }
 
 /** Gives each column a name: c0, c1, … */
@@ -150,12 +147,12 @@ const detailed = ({ table }: Walk): { readonly columns: string; readonly join: s
   }
 }
 
-export const countSql = (scan: Scan, layers: ReadonlyArray<LayerName>): ScanText => {
+export const countSql = (scan: Scan, levels: Levels): ScanText => {
   const walk = walkOf(scan)
   const { conditions, values } = rangeOf(scan, walk)
   const rows = selected(
     walk,
-    layers,
+    levels,
     conditions,
     (entries, where) => `SELECT 1 FROM ${walk.index(entries)} WHERE ${where}`,
   )
@@ -163,16 +160,12 @@ export const countSql = (scan: Scan, layers: ReadonlyArray<LayerName>): ScanText
 }
 
 /** Selects rows of (number of the bucket, how many rows are in it), for the buckets that have any. */
-export const bucketsSql = (
-  scan: Scan,
-  { from, until, buckets }: Buckets,
-  layers: ReadonlyArray<LayerName>,
-): ScanText => {
+export const bucketsSql = (scan: Scan, { from, until, buckets }: Buckets, levels: Levels): ScanText => {
   const walk = walkOf(scan)
   const { conditions, values } = rangeOf(scan, walk)
   const rows = selected(
     walk,
-    layers,
+    levels,
     conditions,
     (entries, where) => `SELECT ${walk.time} AS at FROM ${walk.index(entries)} WHERE ${where}`,
   )

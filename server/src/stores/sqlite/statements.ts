@@ -1,7 +1,7 @@
 // All statements of the hot paths, by name, so that a test can check the query plan of each. INDEXED BY makes a missing
 // index an error instead of a scan. Keys are (?1 namespace, ?2 timer_id).
 import { pendingFields, type TimerField } from "../../domain/timerFields.ts"
-import { type LayerName, pageOfLevels, unionOfLevels } from "./level0/orders.ts"
+import { type Levels, pageOfLevels, unionOfLevels } from "./level0/orders.ts"
 import {
   deadColumns,
   fieldColumns,
@@ -105,10 +105,10 @@ export const writerSql = {
 /** The row of the pending timer of a key, as the tables know it. */
 export const storedIdSql = "SELECT id FROM timer_keys WHERE namespace = ?1 AND timer_id = ?2"
 
-/** The same with these layers. */
-export const pendingIdSql = (layers: ReadonlyArray<LayerName>): string =>
+/** The same with these levels above them. */
+export const pendingIdSql = (levels: Levels): string =>
   `${unionOfLevels(
-    layers,
+    levels,
     "keys",
     (from, conditions) =>
       `SELECT e.id FROM ${from} WHERE ${["e.namespace = ?1", "e.timer_id = ?2", ...conditions].join(" AND ")}`,
@@ -125,7 +125,7 @@ const choices: { readonly [choice in DueChoice]: ReadonlyArray<string> } = {
 
 /** A page of entries in due order, and the rows that belong to them. CROSS JOIN keeps the order of the loops. */
 const duePage = (
-  layers: ReadonlyArray<LayerName>,
+  levels: Levels,
   choice: DueChoice,
   {
     columns,
@@ -134,7 +134,7 @@ const duePage = (
   }: { readonly columns: string; readonly join: string; readonly further: ReadonlyArray<string> },
 ): string => {
   const page = pageOfLevels(
-    layers,
+    levels,
     choice === "only" ? "times" : "dues",
     (from, conditions) => {
       const all = [
@@ -154,14 +154,14 @@ const duePage = (
 
 export const dueSql = {
   /** In the order in which timerWire.ts writes a timer. */
-  timers: (layers: ReadonlyArray<LayerName>, choice: DueChoice) =>
-    duePage(layers, choice, {
+  timers: (levels: Levels, choice: DueChoice) =>
+    duePage(levels, choice, {
       columns: `t.namespace, t.timer_id, lower(hex(t.uuid)), ${fieldColumns}, b.spec, b.payload`,
       join: "CROSS JOIN main.bodies AS b ON b.id = p.id",
       further: ["EXISTS (SELECT 1 FROM main.bodies WHERE bodies.id = e.id)"],
     }),
-  heads: (layers: ReadonlyArray<LayerName>, choice: DueChoice) =>
-    duePage(layers, choice, {
+  heads: (levels: Levels, choice: DueChoice) =>
+    duePage(levels, choice, {
       columns: `${keyColumns}, lower(hex(t.fire_id)) AS fire_id, t.fire_at`,
       join: "",
       further: [],

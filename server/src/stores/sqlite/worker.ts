@@ -8,8 +8,8 @@ import { describe, explain, isFatal, isTemporary, refusal } from "./failures.ts"
 import { Keeper, type KeeperCalls } from "./Keeper.ts"
 import { Leases } from "./Leases.ts"
 import { Lookup } from "./Lookup.ts"
-import { Merge } from "./level0/Merge.ts"
-import { MergeWork } from "./level0/MergeWork.ts"
+import type { Merge } from "./level0/Merge.ts"
+import { MergeWork, mergingOf } from "./level0/MergeWork.ts"
 import { openOrders } from "./level0/openOrders.ts"
 import { idsOfReader, idsOfWriter } from "./level0/pendingIds.ts"
 import { ReaderOrders } from "./level0/ReaderOrders.ts"
@@ -82,14 +82,14 @@ const serveWriter = (): Served => {
   say({ kind: "fileReady" })
   const orders = openOrders(database, options.path)
   const writer = new Writer(orders, new Lookup(database, idsOfWriter(orders)))
-  const merge = new Merge(orders)
+  const { merge, runMoves } = mergingOf(orders, options.layerMoves)
   // A broken writer must not write into its log any more: another file may have taken the place of the database.
   const mayMerge = {
     get isHeld() {
       return lock.isHeld && !isBroken
     },
   }
-  const merging = new MergeWork(merge, orders, mayMerge, { moves: options.layerMoves })
+  const merging = new MergeWork({ merge, runMoves }, orders, mayMerge, { moves: options.layerMoves })
   const leases = new Leases(database, writer, lock)
   const documents = new DocumentTable(database)
   const checkpoints = new Checkpoints(database)

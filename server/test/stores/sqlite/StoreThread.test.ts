@@ -225,9 +225,9 @@ describe("a thread of the SQLite store", () => {
     await Effect.runPromise(
       write.pipe(Effect.provide(sqliteAt(folder.database, { shards: 1 })), Effect.scoped),
     )
-    // The first page holds the schema and stays, so that the store opens.
+    // The first pages hold the schema and what a start reads, and stay, so that the store opens.
     const bytes = readFileSync(folder.database)
-    writeFileSync(folder.database, bytes.fill(0xff, 20 * 4_096))
+    writeFileSync(folder.database, bytes.fill(0xff, 31 * 4_096))
     const fatal: Array<string> = []
     const layer = SqliteStore.layer({
       path: folder.database,

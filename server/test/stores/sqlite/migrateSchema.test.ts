@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite"
 import { expect, test } from "bun:test"
 import { migrateSchema } from "../../../src/stores/sqlite/migrateSchema.ts"
 import { migrations } from "../../../src/stores/sqlite/migrations/all.ts"
-import { fileBeforeLevel0, pendingIn } from "../../../testkit/beforeLevel0.ts"
+import { fileBeforeLevel0, pendingIn, versionBefore } from "../../../testkit/beforeLevel0.ts"
 import { temporaryFolder } from "../../../testkit/sqlite.ts"
 
 test("a migration in several slices writes every timer into each order, and says how far it is", () => {
@@ -19,7 +19,7 @@ test("a migration in several slices writes every timer into each order, and says
         tellEveryMs: 0,
       })
     }
-    const what = `timers.db is migrated from schema version ${migrations.length - 1} to ${migrations.length}`
+    const what = `timers.db is migrated from schema version ${versionBefore} to ${migrations.length}`
     const percents = [15, 30, 33, 48, 63, 66, 81, 96, 100]
     expect(told).toEqual([
       ...percents.map(

@@ -2,7 +2,8 @@
 import { Database } from "bun:sqlite"
 import { describe, expect, test } from "bun:test"
 import type { Scan, SortKey } from "../../../src/ports/ShardStorage.ts"
-import type { LayerName } from "../../../src/stores/sqlite/level0/orders.ts"
+import { type Levels, layerNames } from "../../../src/stores/sqlite/level0/orders.ts"
+import { ReaderOrders } from "../../../src/stores/sqlite/level0/ReaderOrders.ts"
 import { migrations } from "../../../src/stores/sqlite/migrations/all.ts"
 import { namespaceNamesSql } from "../../../src/stores/sqlite/namespaceNames.ts"
 import { countSql, scanSql } from "../../../src/stores/sqlite/scans.ts"
@@ -10,8 +11,10 @@ import { dueSql, lookupSql, storedIdSql, writerSql } from "../../../src/stores/s
 
 const database = new Database(":memory:")
 for (const sql of migrations) database.run(sql)
-/** The layers of a reader. With them, a page is sorted once more, which the plan shows. */
-const levels: ReadonlyArray<ReadonlyArray<LayerName>> = [[]]
+new ReaderOrders(database, { isReadOnly: false }).follow()
+const alone: Levels = { layers: [], runs: 0 }
+/** A reader asks the layers and the runs beside the tables. It reads them side by side, and sorts nothing. */
+const allLevels: ReadonlyArray<Levels> = [alone, { layers: [], runs: 3 }, { layers: layerNames, runs: 2 }]
 
 const planOf = (sql: string): ReadonlyArray<string> => {
   const parameters = new Set(sql.match(/\?\d+/g)).size
@@ -91,17 +94,17 @@ describe("statements of the writer", () => {
 describe("statements of the reader", () => {
   test("read due pages along an index, for any chosen namespaces", () => {
     for (const page of [dueSql.timers, dueSql.heads]) {
-      for (const layers of levels) {
+      for (const levels of allLevels) {
         const due = "e USING PRIMARY KEY (shard=? AND (fire_at,fire_id)>(?,?)"
-        expectIndexed(page(layers, "all"), due)
-        expectIndexed(page(layers, "except"), due)
-        expectIndexed(page(layers, "only"), "e USING PRIMARY KEY (namespace=? AND (fire_at,fire_id)>(?,?)")
+        expectIndexed(page(levels, "all"), due)
+        expectIndexed(page(levels, "except"), due)
+        expectIndexed(page(levels, "only"), "e USING PRIMARY KEY (namespace=? AND (fire_at,fire_id)>(?,?)")
       }
     }
   })
 
   test("find names from one to the next, each by one look at every index", () => {
-    const plan = planOf(namespaceNamesSql([]))
+    const plan = planOf(namespaceNamesSql(alone))
     expect(plan.filter((step) => step.includes("e USING PRIMARY KEY (namespace>?)"))).toHaveLength(1)
     for (const index of ["history_by_key", "dead_by_key"]) {
       expect(plan.filter((step) => step.includes(`COVERING INDEX ${index} (namespace>?)`))).toHaveLength(1)
@@ -142,10 +145,14 @@ describe("statements of the reader", () => {
       for (const bounds of isByTime ? [{}, times] : [{}]) {
         for (const isDescending of [false, true]) {
           const scan: Scan = { namespace: "shop", limit: 1, isDescending, ...shape, ...bounds }
-          expectIndexed(scanSql(scan, []).text, used)
-          expectIndexed(countSql(scan, []).text, used)
-          expectIndexed(scanSql({ ...scan, withDetails: true }, []).text, used)
-          expect(planOf(scanSql({ ...scan, exclusiveAfter }, []).text).join()).not.toContain("TEMP B-TREE")
+          for (const levels of allLevels) {
+            expectIndexed(scanSql(scan, levels).text, used)
+            expectIndexed(countSql(scan, levels).text, used)
+            expectIndexed(scanSql({ ...scan, withDetails: true }, levels).text, used)
+            expect(planOf(scanSql({ ...scan, exclusiveAfter }, levels).text).join()).not.toContain(
+              "TEMP B-TREE",
+            )
+          }
         }
       }
     }

@@ -13,6 +13,9 @@
 //  - A merge writes the frozen layer into the orders, in slices. Each slice is a transaction of its own.
 //  - The end of a merge sets `merged_seq` to `frozen_seq`. From then on nobody reads the journal up to there, and its
 //    rows are removed in slices.
+//  - If the orders are large, a merge writes new timers into a run (Runs.ts), which readers ask beside the orders from the end
+//    of the merge on. A slice that moves entries of runs into the orders (RunMoves.ts) is a transaction: each entry is
+//    in a run or in the orders. So nothing must be stored about how far a move has come.
 //
 // What a start does: it reads the journal above `merged_seq`. The moves up to `frozen_seq` become the frozen layer again,
 // those after it the upper layer, as before. Then the merge of the frozen layer begins again. Its statements have the
@@ -38,6 +41,21 @@ export interface JournalState {
   readonly knownSeq: number
   readonly frozenSeq: number
   readonly mergedSeq: number
+  /** The runs in use. There is none if the last one is lower than the first one. */
+  readonly firstRun: number
+  readonly lastRun: number
+  /** Whether the new timers of the frozen layer get into a run, which follows the last one. */
+  readonly isFrozenToRun: boolean
+}
+
+const beginning: JournalState = {
+  upper: 0,
+  knownSeq: 0,
+  frozenSeq: 0,
+  mergedSeq: 0,
+  firstRun: 1,
+  lastRun: 0,
+  isFrozenToRun: false,
 }
 
 /** Where a connection keeps the moves. */
@@ -49,7 +67,7 @@ export interface Layers {
 export class JournalFollower {
   readonly #layers: Layers
   readonly #sql: { readonly [name in keyof typeof followSql]: Statement }
-  #state: JournalState = { upper: 0, knownSeq: 0, frozenSeq: 0, mergedSeq: 0 }
+  #state = beginning
 
   constructor(database: Database, layers: Layers) {
     this.#layers = layers
@@ -83,27 +101,48 @@ export class JournalFollower {
     const stored = this.#sql.state.get() as StoredState | null
     if (stored === null) throw new DamagedJournal("the row of the table level0 is missing")
     const { frozen_seq: frozenSeq, merged_seq: mergedSeq, last_seq: lastSeq } = stored
-    const { knownSeq, frozenSeq: frozenBefore, mergedSeq: mergedBefore } = this.#state
-    if (frozenSeq === frozenBefore && mergedSeq === mergedBefore && lastSeq <= knownSeq) return false
-    if (mergedSeq > mergedBefore) this.#leaveMerged(mergedSeq)
+    const { first_run: firstRun, last_run: lastRun } = stored
+    const before = this.#state
+    const isMoved = firstRun !== before.firstRun || lastRun !== before.lastRun
+    const isMerged = mergedSeq !== before.mergedSeq || frozenSeq !== before.frozenSeq
+    if (!isMoved && !isMerged && lastSeq <= before.knownSeq) return false
+    if (mergedSeq > before.mergedSeq) this.#leaveMerged(mergedSeq)
     if (frozenSeq > this.#state.frozenSeq) {
       this.#readUntil(frozenSeq)
-      this.freezeAt(frozenSeq)
+      this.freezeAt(frozenSeq, stored.frozen_to_run === 1)
     }
+    this.#state = { ...this.#state, firstRun, lastRun }
     this.#readUntil(lastSeq)
     return true
   }
 
   /** The upper layer becomes the frozen one. */
-  freezeAt(frozenSeq: number): void {
+  freezeAt(frozenSeq: number, isFrozenToRun: boolean): void {
     if (this.frozen !== undefined) throw new Error("a layer was frozen while another one was being merged")
-    this.#state = { ...this.#state, upper: otherOf(this.#state.upper), frozenSeq }
+    this.#state = { ...this.#state, upper: otherOf(this.#state.upper), frozenSeq, isFrozenToRun }
   }
 
   /** The frozen layer is in the tables. */
   leaveFrozen(): void {
     this.#layers.clear(otherOf(this.#state.upper))
-    this.#state = { ...this.#state, mergedSeq: this.#state.frozenSeq }
+    const { frozenSeq, lastRun, isFrozenToRun } = this.#state
+    const withRun = isFrozenToRun ? { lastRun: lastRun + 1, isFrozenToRun: false } : {}
+    this.#state = { ...this.#state, mergedSeq: frozenSeq, ...withRun }
+  }
+
+  /** The run that the merge of the frozen layer writes, if it writes one. */
+  get frozenRun(): number | undefined {
+    return this.#state.isFrozenToRun ? this.#state.lastRun + 1 : undefined
+  }
+
+  /** How many runs are in use. */
+  get runs(): number {
+    return this.#state.lastRun - this.#state.firstRun + 1
+  }
+
+  /** The runs up to this one are in the orders. */
+  leaveRuns(lastMoved: number): void {
+    this.#state = { ...this.#state, firstRun: lastMoved + 1 }
   }
 
   /** The next row of the journal has this number. Its moves are already in the upper layer. */
@@ -133,10 +172,11 @@ export class JournalFollower {
     if (mergedSeq >= frozenSeq) this.#layers.clear(otherOf(upper))
     if (mergedSeq > frozenSeq) this.#layers.clear(upper)
     this.#state = {
-      upper,
+      ...this.#state,
       mergedSeq,
       frozenSeq: Math.max(frozenSeq, mergedSeq),
       knownSeq: Math.max(knownSeq, mergedSeq),
+      isFrozenToRun: false,
     }
   }
 
@@ -155,10 +195,13 @@ interface StoredState {
   readonly frozen_seq: number
   readonly merged_seq: number
   readonly last_seq: number
+  readonly first_run: number
+  readonly last_run: number
+  readonly frozen_to_run: number
 }
 
 const followSql = {
-  state: `SELECT frozen_seq, merged_seq, coalesce((SELECT max(seq) FROM main.journal), 0) AS last_seq
+  state: `SELECT frozen_seq, merged_seq, first_run, last_run, frozen_to_run, coalesce((SELECT max(seq) FROM main.journal), 0) AS last_seq
     FROM main.level0 WHERE one = 1`,
   row: "SELECT entries FROM main.journal WHERE seq = ?1",
 } as const

@@ -5,9 +5,14 @@
 // Each pass goes through one order in its own sequence. First the passes that remove entries, because a new timer can have
 // the key of an ended one. Every statement has the same result however often it is executed. An entry of a key that
 // belongs to another row would mean that a key has two pending timers: then the merge stops, and the process ends.
-import type { Database, Statement } from "bun:sqlite"
+//
+// If the orders are large, the entries of new timers go into a run instead (Runs.ts).
+import type { Statement } from "bun:sqlite"
+import type { TimerKey } from "../../../domain/Timer.ts"
 import { prepareAll } from "../prepareAll.ts"
-import { writeTransaction } from "../writeTransaction.ts"
+import { KeyFilter } from "./KeyFilter.ts"
+import { quietTransaction } from "./quietTransaction.ts"
+import { type RunLimits, usualRuns } from "./Runs.ts"
 import type { MovedRow, WriterOrders } from "./WriterOrders.ts"
 
 /** The journal and the orders contradict each other. After it nothing may be acknowledged. */
@@ -45,14 +50,14 @@ const removedRows = 200
 const removedBytes = 2 << 20
 
 export class Merge {
-  readonly #database: Database
   readonly #orders: WriterOrders
+  readonly #limits: RunLimits
   readonly #sql: { readonly [name in keyof typeof mergeSql]: Statement }
   #progress: Progress | undefined
 
-  constructor(orders: WriterOrders) {
-    this.#database = orders.database
+  constructor(orders: WriterOrders, limits: RunLimits = usualRuns) {
     this.#orders = orders
+    this.#limits = limits
     this.#sql = prepareAll(orders.database, mergeSql)
   }
 
@@ -65,10 +70,19 @@ export class Merge {
     return this.#transaction(() => {
       if (journal.frozen !== undefined) return true
       if (orders.moves === 0) return false
-      this.#sql.freeze.run(journal.knownSeq)
-      journal.freezeAt(journal.knownSeq)
+      const toRun = this.#isForRun()
+      this.#sql.freeze.run(journal.knownSeq, toRun ? 1 : 0)
+      journal.freezeAt(journal.knownSeq, toRun)
       return true
     })
+  }
+
+  /** Whether the upper layer is large enough for a run, and the orders so large that it would share few pages there. */
+  #isForRun(): boolean {
+    const { fromTimers, leastTimers, mostRuns } = this.#limits
+    const orders = this.#orders
+    if (orders.moves < leastTimers || orders.journal.runs >= mostRuns) return false
+    return orders.mergedTimers >= fromTimers && orders.created >= leastTimers
   }
 
   /** Writes at most so many entries, and returns how many. `undefined` if there was nothing left to do. */
@@ -105,18 +119,7 @@ export class Merge {
   }
 
   #transaction<A>(body: () => A): A {
-    this.#database.run("PRAGMA main.synchronous = NORMAL")
-    try {
-      return this.#orders.keeping(() =>
-        writeTransaction(this.#database, () => {
-          // Another process may have merged in the meantime, before it ended.
-          this.#orders.follow()
-          return body()
-        }),
-      )
-    } finally {
-      this.#database.run("PRAGMA main.synchronous = FULL")
-    }
+    return quietTransaction(this.#orders, body)
   }
 
   #written(mostEntries: number): number | "merged" {
@@ -139,7 +142,7 @@ export class Merge {
     this.#progress = progress
     const [pass] = progress.passes
     if (pass === undefined) {
-      this.#sql.merged.run()
+      this.#end()
       return "merged"
     }
     const from = progress.sorted.length * entriesAPart
@@ -165,25 +168,57 @@ export class Merge {
 
   #execute(name: Pass["statement"], { row, fireAt, fireId }: Entry): void {
     const { id, shard, key } = row
+    const run = row.from === undefined ? this.#orders.journal.frozenRun : undefined
     switch (name) {
       case "removeKey":
+        for (const from of this.#orders.runs.of(key)) {
+          if (this.#sql.removeRunKey.run(from, key.namespace, key.timerId, id).changes === 1) return
+        }
         this.#sql.removeKey.run(key.namespace, key.timerId, id)
         return
-      case "writeKey":
-        if (this.#sql.writeKey.run(key.namespace, key.timerId, id).changes === 1) return
+      case "writeKey": {
+        const { changes } =
+          run === undefined
+            ? this.#sql.writeKey.run(key.namespace, key.timerId, id)
+            : this.#sql.writeRunKey.run(run, key.namespace, key.timerId, id)
+        if (changes === 1) return
         throw new MergeContradiction(`the key of the row ${id} of timers belongs to another row`)
+      }
       case "removeDue":
+        for (const from of this.#orders.runs.of(key)) {
+          if (this.#sql.removeRunDue.run(from, shard, fireAt, fireId, id).changes === 1) return
+        }
         this.#sql.removeDue.run(shard, fireAt, fireId, id)
         return
       case "writeDue":
-        this.#sql.writeDue.run(shard, fireAt, fireId, id, key.namespace)
+        if (run === undefined) this.#sql.writeDue.run(shard, fireAt, fireId, id, key.namespace)
+        else this.#sql.writeRunDue.run(run, shard, fireAt, fireId, id, key.namespace)
         return
       case "removeTime":
+        for (const from of this.#orders.runs.of(key)) {
+          if (this.#sql.removeRunTime.run(from, key.namespace, fireAt, fireId, id).changes === 1) return
+        }
         this.#sql.removeTime.run(key.namespace, fireAt, fireId, id)
         return
       case "writeTime":
-        this.#sql.writeTime.run(key.namespace, fireAt, fireId, id, shard)
+        if (run === undefined) this.#sql.writeTime.run(key.namespace, fireAt, fireId, id, shard)
+        else this.#sql.writeRunTime.run(run, key.namespace, fireAt, fireId, id, shard)
     }
+  }
+
+  /** All entries are written. */
+  #end(): void {
+    const { frozenRun } = this.#orders.journal
+    const created: Array<TimerKey> = []
+    let ended = 0
+    for (const { key, from, to } of this.#orders.frozenRows) {
+      if (from === undefined) created.push(key)
+      else if (to === undefined) ended++
+    }
+    if (frozenRun !== undefined) {
+      this.#sql.addRun.run(frozenRun, created.length, KeyFilter.of(created).bytes)
+    }
+    this.#sql.merged.run(created.length - ended)
   }
 }
 
@@ -204,8 +239,10 @@ const nextOf = (parts: Progress["sorted"], compare: Pass["compare"]): Entry | un
 }
 
 const mergeSql = {
-  freeze: "UPDATE main.level0 SET frozen_seq = ?1 WHERE one = 1",
-  merged: "UPDATE main.level0 SET merged_seq = frozen_seq WHERE one = 1",
+  freeze: "UPDATE main.level0 SET frozen_seq = ?1, frozen_to_run = ?2 WHERE one = 1",
+  merged: `UPDATE main.level0 SET merged_seq = frozen_seq, last_run = last_run + frozen_to_run, frozen_to_run = 0,
+    merged_timers = merged_timers + ?1 WHERE one = 1`,
+  addRun: "INSERT INTO main.runs (run, timers, filter) VALUES (?1, ?2, ?3)",
   firstRows:
     "SELECT seq, octet_length(entries) AS bytes FROM main.journal WHERE seq <= ?1 ORDER BY seq LIMIT ?2",
   removeRows: "DELETE FROM main.journal WHERE seq <= ?1",
@@ -216,6 +253,17 @@ const mergeSql = {
     WHERE shard = ?1 AND fire_at = ?2 AND fire_id = unhex(?3, '-') AND id = ?4`,
   writeDue: `INSERT OR IGNORE INTO main.timer_dues (shard, fire_at, fire_id, id, namespace)
     VALUES (?1, ?2, unhex(?3, '-'), ?4, ?5)`,
+  removeRunKey: "DELETE FROM main.run_keys WHERE run = ?1 AND namespace = ?2 AND timer_id = ?3 AND id = ?4",
+  writeRunKey: `INSERT INTO main.run_keys (run, namespace, timer_id, id) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT (run, namespace, timer_id) DO UPDATE SET id = excluded.id WHERE id = excluded.id`,
+  removeRunDue: `DELETE FROM main.run_dues
+    WHERE run = ?1 AND shard = ?2 AND fire_at = ?3 AND fire_id = unhex(?4, '-') AND id = ?5`,
+  writeRunDue: `INSERT OR IGNORE INTO main.run_dues (run, shard, fire_at, fire_id, id, namespace)
+    VALUES (?1, ?2, ?3, unhex(?4, '-'), ?5, ?6)`,
+  removeRunTime: `DELETE FROM main.run_times
+    WHERE run = ?1 AND namespace = ?2 AND fire_at = ?3 AND fire_id = unhex(?4, '-') AND id = ?5`,
+  writeRunTime: `INSERT OR IGNORE INTO main.run_times (run, namespace, fire_at, fire_id, id, shard)
+    VALUES (?1, ?2, ?3, unhex(?4, '-'), ?5, ?6)`,
   removeTime: `DELETE FROM main.timer_times
     WHERE namespace = ?1 AND fire_at = ?2 AND fire_id = unhex(?3, '-') AND id = ?4`,
   writeTime: `INSERT OR IGNORE INTO main.timer_times (namespace, fire_at, fire_id, id, shard)

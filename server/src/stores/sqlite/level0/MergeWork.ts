@@ -4,7 +4,9 @@
 // there is, so that a start has little to read and reads need no layers.
 import { isTemporary } from "../failures.ts"
 import type { ProcessLock } from "../ProcessLock.ts"
-import type { Merge } from "./Merge.ts"
+import { Merge } from "./Merge.ts"
+import { RunMoves } from "./RunMoves.ts"
+import { smallRuns, usualRuns } from "./Runs.ts"
 import type { WriterOrders } from "./WriterOrders.ts"
 
 /** A move is about 400 bytes in memory, so a layer has about 20 MiB. */
@@ -25,6 +27,9 @@ const usualSliceEntries = 2_500
 /** A move has at most four entries to write and to remove. */
 const entriesAMove = 5
 
+/** While runs are moved. A new timer adds three entries to them. */
+const movedAMove = 4
+
 /** How many merged rows of the journal are removed for each row that a commit adds. */
 const removedARow = 2
 /** Rows are removed when so many should be, or after so many moves: a row of a large commit is large. */
@@ -44,8 +49,18 @@ const oldestMs = 10_000
 const betweenSlicesMs = 5
 const afterBusyMs = 1_000
 
+/** What merges a store, and moves its runs. With small layers, for tests, there are also small runs. */
+export const mergingOf = (
+  orders: WriterOrders,
+  layerMoves?: number,
+): { readonly merge: Merge; readonly runMoves: RunMoves } => {
+  const limits = layerMoves !== undefined && layerMoves < mostUneven ? smallRuns : usualRuns
+  return { merge: new Merge(orders, limits), runMoves: new RunMoves(orders, limits) }
+}
+
 export class MergeWork {
   readonly #merge: Merge
+  readonly #runMoves: RunMoves
   readonly #orders: WriterOrders
   readonly #lock: Pick<ProcessLock, "isHeld">
   readonly #layerMoves: number
@@ -56,6 +71,8 @@ export class MergeWork {
   #movesBefore = 0
   /** Entries that should be written by now. */
   #debt = 0
+  /** Entries of runs that should be moved by now. */
+  #runDebt = 0
   #seqBefore: number
   /** Rows of the journal that should be removed by now, and the moves since rows were removed. */
   #rowsOwed = 0
@@ -65,13 +82,14 @@ export class MergeWork {
   #waitingSince: number | undefined
 
   constructor(
-    merge: Merge,
+    { merge, runMoves }: { readonly merge: Merge; readonly runMoves: RunMoves },
     orders: WriterOrders,
     lock: Pick<ProcessLock, "isHeld">,
     limits: LayerLimits = {},
   ) {
     const { moves: layerMoves = usualLayerMoves, bytes = usualLayerBytes } = limits
     this.#merge = merge
+    this.#runMoves = runMoves
     this.#orders = orders
     this.#lock = lock
     this.#layerMoves = layerMoves
@@ -96,6 +114,7 @@ export class MergeWork {
     if (this.#orders.journal.frozen === undefined && this.#fullness >= 1) this.#merge.freeze()
     if (this.#orders.journal.frozen !== undefined) this.#debt += moved * this.#pace()
     this.#payDebt()
+    this.#moveRuns(moved)
     this.#shortenJournal(moved)
   }
 
@@ -121,6 +140,17 @@ export class MergeWork {
       const written = this.#merge.slice(this.#sliceEntries)
       // A step without entries, such as sorting, also takes time.
       this.#debt = written === undefined ? 0 : this.#debt - Math.max(written, this.#sliceEntries / 5)
+    }
+  }
+
+  /** Moves entries of runs, if there are enough runs. */
+  #moveRuns(moved: number): void {
+    if (moved === 0 || !this.#runMoves.isDue) return
+    this.#runDebt += moved * movedAMove
+    const deadline = performance.now() + mostMs
+    while (this.#runDebt >= this.#sliceEntries && performance.now() < deadline) {
+      const entries = this.#runMoves.slice(this.#sliceEntries)
+      this.#runDebt = entries === undefined ? 0 : this.#runDebt - Math.max(entries, this.#sliceEntries / 5)
     }
   }
 
@@ -161,6 +191,7 @@ export class MergeWork {
     if (quietForMs < quietMs && !isOld) return quietMs - quietForMs
     this.#waitingSince = undefined
     this.#merge.freeze()
-    return this.#merge.slice(this.#sliceEntries) === undefined ? undefined : betweenSlicesMs
+    const next = this.#merge.slice(this.#sliceEntries) ?? this.#runMoves.slice(this.#sliceEntries)
+    return next === undefined ? undefined : betweenSlicesMs
   }
 }

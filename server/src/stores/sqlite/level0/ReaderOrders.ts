@@ -4,7 +4,7 @@ import type { Database, Statement } from "bun:sqlite"
 import { prepareAll } from "../prepareAll.ts"
 import { JournalFollower, type LayerNumber, otherOf } from "./JournalFollower.ts"
 import type { Move } from "./Move.ts"
-import { type LayerName, layerNames } from "./orders.ts"
+import { type LayerName, type Levels, layerNames } from "./orders.ts"
 
 type LayerSql = { readonly [name in keyof ReturnType<typeof layerSql>]: Statement }
 
@@ -31,10 +31,11 @@ export class ReaderOrders {
     })
   }
 
-  /** The layers that have rows, from the newest to the oldest. */
-  get shown(): ReadonlyArray<LayerName> {
-    const { upper } = this.#journal
-    return [upper, otherOf(upper)].filter((layer) => this.#hasRows[layer]).map((layer) => layerNames[layer])
+  /** The layers that have rows, and the runs. */
+  get shown(): Levels {
+    const { upper, runs } = this.#journal
+    const withRows = [upper, otherOf(upper)].filter((layer) => this.#hasRows[layer])
+    return { layers: withRows.map((layer) => layerNames[layer]), runs }
   }
 
   /** Reads at one instant, with all of the journal up to it. */

@@ -4,6 +4,7 @@ import type { Database, Statement } from "bun:sqlite"
 import type { TimerKey } from "../../../domain/Timer.ts"
 import { JournalFollower, type JournalState, type LayerNumber, otherOf } from "./JournalFollower.ts"
 import { type Move, type Place, textOfMoves } from "./Move.ts"
+import { Runs } from "./Runs.ts"
 
 /** What all moves of a row together come to. */
 export interface MovedRow {
@@ -37,9 +38,11 @@ type Undo = () => void
 export class WriterOrders {
   readonly database: Database
   readonly journal: JournalFollower
+  readonly runs: Runs
   readonly #layers = [new WriterLayer(), new WriterLayer()] as const
   readonly #append: Statement
   readonly #highestId: Statement
+  readonly #mergedTimers: Statement
   #nextId: number | undefined
   #made: Array<Move> = []
   #undo: Array<Undo> = []
@@ -52,9 +55,11 @@ export class WriterOrders {
       apply: (layer, move) => this.#apply(layer, move),
       clear: (layer) => this.#layers[layer].clear(),
     })
+    this.runs = new Runs(database)
     this.#before = this.journal.state
     this.#append = database.prepare("INSERT INTO main.journal (seq, entries) VALUES (?1, ?2)")
     this.#highestId = database.prepare("SELECT coalesce(max(id), 0) AS id FROM main.timers")
+    this.#mergedTimers = database.prepare("SELECT merged_timers AS timers FROM main.level0 WHERE one = 1")
   }
 
   /** The id of the pending row of a key, null if it has none, or undefined if only the tables know. */
@@ -68,7 +73,19 @@ export class WriterOrders {
     return this.#layers[this.journal.upper].moves
   }
 
-  /** About how much memory they need. */
+  /** How many timers of the upper layer are new there. */
+  get created(): number {
+    let created = 0
+    for (const { from } of this.#layers[this.journal.upper].rows.values()) if (from === undefined) created++
+    return created
+  }
+
+  /** How many timers are in the orders and in the runs. */
+  get mergedTimers(): number {
+    return Number((this.#mergedTimers.get() as { readonly timers: number }).timers)
+  }
+
+  /** About how much memory the moves of the upper layer need. */
   get bytes(): number {
     return this.#layers[this.journal.upper].bytes
   }
@@ -109,6 +126,7 @@ export class WriterOrders {
   /** What others have committed stays, whatever becomes of this transaction. */
   follow(): boolean {
     const hasFound = this.journal.follow()
+    this.runs.follow(this.journal.state)
     if (hasFound) this.#nextId = undefined
     this.#before = this.journal.state
     this.#undo = []

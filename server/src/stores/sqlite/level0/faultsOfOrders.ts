@@ -24,7 +24,7 @@ export const faultsOfOrders = (followed: ReaderOrders): ReadonlyArray<string> =>
   followed.follow()
   const { database, shown } = followed
   const timers = numberOf(database, "SELECT count(*) FROM main.timers")
-  return orders.flatMap(({ order, name, same }) => {
+  const ofOrders = orders.flatMap(({ order, name, same }) => {
     const entries = unionOfLevels(
       shown,
       order,
@@ -47,7 +47,19 @@ export const faultsOfOrders = (followed: ReaderOrders): ReadonlyArray<string> =>
     }
     return faults
   })
+  return [...ofOrders, ...entriesOfNoRun(database)]
 }
+
+/** Nobody would read them. */
+const entriesOfNoRun = (database: Database): ReadonlyArray<string> =>
+  orders.flatMap(({ order, name }) => {
+    const entries = numberOf(
+      database,
+      `SELECT count(*) FROM main.run_${order} AS e, main.level0 AS l
+        WHERE e.run < l.first_run OR e.run > l.last_run + l.frozen_to_run`,
+    )
+    return entries === 0 ? [] : [`the order of ${name} has ${entries} in runs that do not exist`]
+  })
 
 const numberOf = (database: Database, sql: string): number =>
   Number(database.query(sql).values()[0]?.[0] ?? 0)

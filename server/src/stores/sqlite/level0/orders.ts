@@ -1,5 +1,6 @@
-// Where statements find the entries of pending timers: in the layers of the reader, from the newest to the oldest, and in
-// the tables below them. A layer hides each id that it has moved in all levels below it.
+// Where statements find the entries of pending timers: in the layers of the reader, from the newest to the oldest, in the
+// runs, and in the tables below them. A layer hides each id that it has moved in all levels below it. Runs and tables
+// hide nothing, because each entry is in one of them only.
 
 /** The attached databases of a reader. */
 export const layerNames = ["l0a", "l0b"] as const
@@ -8,52 +9,54 @@ export type LayerName = (typeof layerNames)[number]
 /** Orders of pending timers: by key, by due time in a shard, by due time in a namespace. */
 export type PendingOrder = "keys" | "dues" | "times"
 
-interface Level {
-  readonly schema: LayerName | "main"
-  readonly above: ReadonlyArray<LayerName>
+/** What is asked besides the tables: layers from the newest to the oldest, and runs. */
+export interface Levels {
+  readonly layers: ReadonlyArray<LayerName>
+  readonly runs: number
 }
 
-/** `layers` from the newest to the oldest. */
-const levelsOf = (layers: ReadonlyArray<LayerName>): ReadonlyArray<Level> => [
-  ...layers.map((schema, index) => ({ schema, above: layers.slice(0, index) })),
-  { schema: "main", above: layers },
-]
+/** Entries of one level, whose alias is `e`, and the conditions under which they count. */
+interface Level {
+  readonly from: string
+  readonly conditions: ReadonlyArray<string>
+}
 
-/** The entries of an order in one level. Their alias is `e`. */
-const entriesIn = (schema: LayerName | "main", order: PendingOrder): string =>
-  schema === "main" ? `main.timer_${order} AS e` : `${schema}.entries AS e INDEXED BY entries_by_${order}`
+const levelsOf = ({ layers, runs }: Levels, order: PendingOrder): ReadonlyArray<Level> => {
+  const ofLayers = layers.map((layer, index) => ({
+    from: `${layer}.entries AS e INDEXED BY entries_by_${order}`,
+    conditions: hiddenBy(layers.slice(0, index)),
+  }))
+  const hidden = hiddenBy(layers)
+  const ofRuns = Array.from({ length: runs }, (_, index) => ({
+    from: `main.run_${order} AS e`,
+    // Not the number itself, because statements are prepared once for each number of runs.
+    conditions: [`e.run = (SELECT first_run + ${index} FROM main.level0 WHERE one = 1)`, ...hidden],
+  }))
+  return [...ofLayers, ...ofRuns, { from: `main.timer_${order} AS e`, conditions: hidden }]
+}
+
+const hiddenBy = (layers: ReadonlyArray<LayerName>): ReadonlyArray<string> =>
+  layers.map((layer) => `e.id NOT IN (SELECT id FROM ${layer}.moved)`)
 
 /** `select` gets the source of the entries of one level, and the conditions under which they count. */
 export type SelectEntries = (from: string, conditions: ReadonlyArray<string>) => string
 
 /** One SELECT for each level, all in one. */
-export const unionOfLevels = (
-  layers: ReadonlyArray<LayerName>,
-  order: PendingOrder,
-  select: SelectEntries,
-): string =>
-  levelsOf(layers)
-    .map(({ schema, above }) =>
-      select(
-        entriesIn(schema, order),
-        above.map((layer) => `e.id NOT IN (SELECT id FROM ${layer}.moved)`),
-      ),
-    )
+export const unionOfLevels = (levels: Levels, order: PendingOrder, select: SelectEntries): string =>
+  levelsOf(levels, order)
+    .map(({ from, conditions }) => select(from, conditions))
     .join("\nUNION ALL ")
 
-/** The same for SELECTs whose rows are sorted and limited, as one page of rows. */
+/**
+ * The same for SELECTs whose rows are sorted and limited, as one page of rows. `sorted` names columns of the rows. SQLite
+ * reads all levels side by side, and from each only the rows that it needs.
+ */
 export const pageOfLevels = (
-  layers: ReadonlyArray<LayerName>,
+  levels: Levels,
   order: PendingOrder,
   select: SelectEntries,
   sorted: string,
-): string => {
-  const page: SelectEntries = (from, conditions) => `${select(from, conditions)} ${sorted}`
-  if (layers.length === 0) return unionOfLevels(layers, order, page)
-  const pages = unionOfLevels(
-    layers,
-    order,
-    (from, conditions) => `SELECT * FROM (${page(from, conditions)})`,
-  )
-  return `SELECT * FROM (${pages}) ${sorted}`
-}
+): string => `${unionOfLevels(levels, order, select)} ${sorted}`
+
+/** Only the tables. */
+export const hasOneLevel = ({ layers, runs }: Levels): boolean => layers.length === 0 && runs === 0

@@ -11,7 +11,7 @@ export const idsOfWriter = (orders: WriterOrders): PendingIds => {
     idOf: (key) => {
       const moved = orders.movedIdOf(key)
       if (moved !== undefined) return moved ?? undefined
-      return idIn(stored.get(key.namespace, key.timerId))
+      return orders.runs.idOf(key) ?? idIn(stored.get(key.namespace, key.timerId))
     },
   }
 }
@@ -20,7 +20,7 @@ export const idsOfReader = (orders: ReaderOrders): PendingIds => {
   const statements = new Map<string, Statement>()
   const statementOf = (): Statement => {
     const { shown } = orders
-    const name = shown.join()
+    const name = `${shown.layers.join()} ${shown.runs}`
     const known = statements.get(name)
     if (known !== undefined) return known
     const statement = orders.database.prepare(pendingIdSql(shown))

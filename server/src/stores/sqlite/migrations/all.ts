@@ -10,6 +10,7 @@ import tags from "./0006-tags.sql" with { type: "text" }
 import lookups from "./0007-lookups.sql" with { type: "text" }
 import terms from "./0008-terms.sql" with { type: "text" }
 import level0 from "./0009-level0.sql" with { type: "text" }
+import runs from "./0010-runs.sql" with { type: "text" }
 
 export const migrations: ReadonlyArray<string> = [
   timers,
@@ -21,4 +22,5 @@ export const migrations: ReadonlyArray<string> = [
   lookups,
   terms,
   level0,
+  runs,
 ]

@@ -13,6 +13,8 @@ import { Merge } from "../../../../src/stores/sqlite/level0/Merge.ts"
 import { openOrders } from "../../../../src/stores/sqlite/level0/openOrders.ts"
 import { idsOfReader } from "../../../../src/stores/sqlite/level0/pendingIds.ts"
 import { ReaderOrders } from "../../../../src/stores/sqlite/level0/ReaderOrders.ts"
+import { RunMoves } from "../../../../src/stores/sqlite/level0/RunMoves.ts"
+import { smallRuns } from "../../../../src/stores/sqlite/level0/Runs.ts"
 import { Reader } from "../../../../src/stores/sqlite/Reader.ts"
 import { unpackHeads } from "../../../../src/stores/sqlite/timerWire.ts"
 import { recordedShards } from "../../../../testkit/cuts/recordedPlan.ts"
@@ -90,12 +92,16 @@ const foundAt = (path: string, run: RecordedRun, cut: Cut): string => {
   const keys = new Map([...pending, ...next])
   const first = differences(reader, readerOrders, keys, [pending, next])
   if (first !== undefined) return `after the start: ${first}`
-  const merge = new Merge(orders)
+  const merge = new Merge(orders, smallRuns)
   merge.finish()
   const left = database.query("SELECT count(*) FROM journal").values()[0]?.[0]
   if (left !== 0) return `the journal has ${left} rows after the merge`
   // The files are thrown away.
   database.run("PRAGMA synchronous = OFF")
+  const second = differences(reader, readerOrders, keys, [pending, next])
+  if (second !== undefined) return `after the merge: ${second}`
+  const runMoves = new RunMoves(orders, smallRuns)
+  while (runMoves.slice(5) !== undefined) {}
   return differences(reader, readerOrders, keys, [pending, next]) ?? "as acknowledged"
 }
 

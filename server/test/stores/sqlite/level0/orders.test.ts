@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, expect, test } from "bun:test"
 import { Effect, Layer } from "effect"
 import { Merge, MergeContradiction } from "../../../../src/stores/sqlite/level0/Merge.ts"
-import { MergeWork } from "../../../../src/stores/sqlite/level0/MergeWork.ts"
+import { MergeWork, mergingOf } from "../../../../src/stores/sqlite/level0/MergeWork.ts"
 import { openOrders } from "../../../../src/stores/sqlite/level0/openOrders.ts"
 import { ReaderOrders } from "../../../../src/stores/sqlite/level0/ReaderOrders.ts"
 import type { WriterOrders } from "../../../../src/stores/sqlite/level0/WriterOrders.ts"
@@ -136,7 +136,7 @@ test("a reader finds moved timers by an index, also if its first read failed", (
     }
     expect(() => reader.atOneInstant(failing)).toThrow("the read failed")
     const plans = reader.atOneInstant(() =>
-      reader.shown.map((layer) =>
+      reader.shown.layers.map((layer) =>
         connection
           .query(`EXPLAIN QUERY PLAN SELECT id FROM ${layer}.entries WHERE shard = 0 AND fire_at = 1`)
           .values(),
@@ -148,7 +148,7 @@ test("a reader finds moved timers by an index, also if its first read failed", (
 
 test("a layer is full when its moves need too much memory, and what is undone needs none", () =>
   withOrders((orders, _database, lock) => {
-    const work = new MergeWork(new Merge(orders), orders, lock, { bytes: 10_000 })
+    const work = new MergeWork(mergingOf(orders), orders, lock, { bytes: 10_000 })
     const written = (timerId: string) => {
       const key = { namespace: "shop", timerId, uuid: timerId.padStart(32, "0") }
       const to = { fireAt: 1, fireId: sampleTimer().fireId }
@@ -182,7 +182,7 @@ test("a layer is full when its moves need too much memory, and what is undone ne
 
 test("the journal stays short, although the writer never rests and its commits change their size", () =>
   withOrders((orders, database, lock) => {
-    const work = new MergeWork(new Merge(orders), orders, lock, { moves: 500 })
+    const work = new MergeWork(mergingOf(orders), orders, lock, { moves: 500 })
     let longest = 0
     const commit = (number: number, moves: number) => {
       orders.keeping(() =>
