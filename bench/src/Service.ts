@@ -1,6 +1,6 @@
 // The real service as its users run it, for the benchmarks over HTTP: a separate process, on SQLite in a temporary
 // folder, or as a cluster of one node on its own PostgreSQL server.
-import { statSync } from "node:fs"
+import { copyFileSync, rmSync, statSync } from "node:fs"
 import { Punctual } from "@punctual/client"
 import type { PostgresServer } from "@punctual/server/testkit/PostgresServer"
 import { ServiceProcess } from "@punctual/server/testkit/ServiceProcess"
@@ -78,6 +78,29 @@ export class Service implements AsyncDisposable {
     await this.#process.start()
   }
 
+  /** On SQLite: ends the service, keeps a copy of its file, and starts it again. */
+  async keepFile(): Promise<void> {
+    await this.#process.terminate()
+    const file = ServiceProcess.databaseIn(this.#folder)
+    copyFileSync(file, keptFileOf(file))
+    await this.#process.start()
+  }
+
+  /** Kills the service, and starts it on a copy of the kept file. */
+  async startOnKeptFile(): Promise<void> {
+    await this.kill9()
+    const file = ServiceProcess.databaseIn(this.#folder)
+    for (const ending of ["-wal", "-shm"]) rmSync(`${file}${ending}`, { force: true })
+    copyFileSync(keptFileOf(file), file)
+    await this.#process.start()
+  }
+
+  /** Bytes that the service has written to disks since its start, without those of its database server. */
+  async writtenBytes(): Promise<number> {
+    const text = await Bun.file(`/proc/${this.#process.pid}/io`).text()
+    return Number(/^write_bytes: (\d+)$/m.exec(text)?.[1] ?? Number.NaN)
+  }
+
   /** Creates timers, a thousand per call, one call after another. */
   async createMany(count: number, timer: (index: number) => object): Promise<void> {
     const punctual = new Punctual({ url: this.url, key: null, timeoutMs: createWithinMs })
@@ -142,6 +165,8 @@ export class Service implements AsyncDisposable {
     await this.#stack.disposeAsync()
   }
 }
+
+const keptFileOf = (file: string): string => `${file}.kept`
 
 const clusterOfOne = (server: PostgresServer): Readonly<Record<string, string>> => ({
   TIMER_STORE_URL: server.database().url,

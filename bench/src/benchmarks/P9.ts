@@ -39,7 +39,7 @@ export const P9: Benchmark = {
   },
 }
 
-const withinSeconds = 1
+const withinSeconds = 0.5
 
 const sides: ReadonlyArray<{ readonly store: StoreKind; readonly needs: ReadonlyArray<ServerName> }> = [
   { store: "sqlite", needs: [] },

@@ -9,10 +9,13 @@ import { burstRate, createRate, fill, latenessAt, notDueBefore, type StartUp, st
 export interface Level {
   readonly pending: number
   readonly bulkPerSecond: number
-  readonly createsPerSecond: number
+  /** For each round. */
+  readonly createsPerSecond: ReadonlyArray<number>
+  /** What the service writes to disks for each create; undefined with a database server. */
+  readonly writtenEach: ReadonlyArray<number> | undefined
   /** How late each timer was, for each measuring window. */
   readonly latenessMs: ReadonlyArray<ReadonlyArray<number>>
-  readonly burstPerSecond: number
+  readonly burstPerSecond: ReadonlyArray<number>
   readonly residentMiB: number
   /** The memory of all processes of the database server; undefined without a server. */
   readonly serverResidentMiB: number | undefined
@@ -52,6 +55,7 @@ const scaleOf = (isQuick: boolean) =>
         createMs: 200,
         warmUpCreates: 500,
         startUps: 1,
+        rounds: 2,
       }
     : {
         levels: [10_000, 100_000, 1_000_000, 10_000_000],
@@ -63,6 +67,7 @@ const scaleOf = (isQuick: boolean) =>
         // After this many creates the runtime has compiled the hot code.
         warmUpCreates: 20_000,
         startUps: 3,
+        rounds: 3,
       }
 
 const runs = new Map<string, Promise<ScaleRun>>()
@@ -91,7 +96,7 @@ const measured = async (
   const scale = scaleOf(isQuick)
   await using service = await Service.start(store)
   await using receiver = await Receiver.start()
-  const run = new Run(service, receiver, scale, progress)
+  const run = new Run(service, receiver, { ...scale, hasFile: store === "sqlite" }, progress)
   const levels: Array<Level> = []
   for (const pending of extent === "all" ? scale.levels : scale.levels.slice(-1)) {
     try {
@@ -109,16 +114,19 @@ const measured = async (
   return { levels, isWhole, remarks: run.remarks }
 }
 
+/** With a file, the rates are measured in several rounds at the lowest and the highest level, each on a copy. */
+type RunScale = ReturnType<typeof scaleOf> & { readonly hasFile: boolean }
+
 class Run {
   readonly remarks: Array<string> = []
   readonly #service: Service
   readonly #receiver: Receiver
-  readonly #scale: ReturnType<typeof scaleOf>
+  readonly #scale: RunScale
   readonly #progress: Progress
   readonly #executeAtMs = notDueBefore(Date.now() + firesAfterMs)
   #pending = 0
 
-  constructor(service: Service, receiver: Receiver, scale: ReturnType<typeof scaleOf>, progress: Progress) {
+  constructor(service: Service, receiver: Receiver, scale: RunScale, progress: Progress) {
     this.#service = service
     this.#receiver = receiver
     this.#scale = scale
@@ -142,9 +150,12 @@ class Run {
       if (late.length > 0) latenessMs.push(late)
       tell(`p50 ${percentile(late, 0.5).toFixed(1)} ms, p99 ${percentile(late, 0.99).toFixed(1)} ms late`)
     }
-    const rates = extent === "all" ? await this.#rates(at) : noRates
+    const rates = extent === "all" ? await this.#rates(at, pending) : noRates
     if (extent === "all")
-      tell(`${count(rates.burstPerSecond)}/s of a burst, ${count(rates.createsPerSecond)} creates/s`)
+      tell(
+        `${listed(rates.burstPerSecond)}/s of a burst, ${listed(rates.createsPerSecond)} creates/s, ` +
+          `${listed(rates.writtenEach ?? [])} bytes written each`,
+      )
     const residentMiB = await this.#tried(at, "memory", () => this.#service.residentMiB(), Number.NaN)
     const serverResidentMiB = await this.#tried(
       at,
@@ -209,9 +220,29 @@ class Run {
       throw new Error(`the service holds ${held} timers instead of ${this.#pending}`)
   }
 
+  async #rates(at: string, pending: number): Promise<Rates> {
+    const { levels, rounds, hasFile } = this.#scale
+    const isInRounds = hasFile && (pending === levels.at(0) || pending === levels.at(-1))
+    if (!isInRounds) return await this.#ratesOnce(at)
+    await this.#service.keepFile()
+    const found: Array<Rates> = []
+    for (let round = 0; round < rounds; round++) {
+      await this.#service.startOnKeptFile()
+      const before = this.#pending
+      found.push(await this.#ratesOnce(at))
+      // The next copy does not have what this round has created.
+      if (round < rounds - 1) this.#pending = before
+    }
+    return {
+      burstPerSecond: found.flatMap(({ burstPerSecond }) => burstPerSecond),
+      createsPerSecond: found.flatMap(({ createsPerSecond }) => createsPerSecond),
+      writtenEach: found.flatMap(({ writtenEach }) => writtenEach ?? []),
+    }
+  }
+
   /** Creates come last. The timers that they add are part of the next level, and at most a few times this level. */
-  async #rates(at: string): Promise<Pick<Level, "burstPerSecond" | "createsPerSecond">> {
-    const { burst: timers, burstLeadMs: leadMs, createMs: ms, warmUpCreates } = this.#scale
+  async #ratesOnce(at: string): Promise<Rates> {
+    const { burst: timers, burstLeadMs: leadMs, createMs: ms, warmUpCreates, hasFile } = this.#scale
     const burstPerSecond = await this.#tried(
       at,
       "the burst",
@@ -219,15 +250,19 @@ class Run {
       Number.NaN,
     )
     const terms = { executeAtMs: this.#executeAtMs, url: this.#receiver.plainUrl, ms }
-    const { perSecond: createsPerSecond, created } = await this.#tried(
+    const { perSecond, created, writtenBytes } = await this.#tried(
       at,
       "creates",
       () =>
         createRate(this.#service, { ...terms, warmUpCreates, most: Math.min(4 * this.#pending, 400_000) }),
-      { perSecond: Number.NaN, created: 0 },
+      { perSecond: Number.NaN, created: 0, writtenBytes: Number.NaN },
     )
     this.#pending += created
-    return { burstPerSecond, createsPerSecond }
+    return {
+      burstPerSecond: [burstPerSecond],
+      createsPerSecond: [perSecond],
+      writtenEach: hasFile ? [writtenBytes / created] : undefined,
+    }
   }
 
   /** A measure that fails becomes a remark. The others continue, because the fill before them took long. */
@@ -243,4 +278,8 @@ class Run {
   }
 }
 
-const noRates = { burstPerSecond: Number.NaN, createsPerSecond: Number.NaN }
+type Rates = Pick<Level, "burstPerSecond" | "createsPerSecond" | "writtenEach">
+
+const noRates: Rates = { burstPerSecond: [], createsPerSecond: [], writtenEach: undefined }
+
+const listed = (values: ReadonlyArray<number>): string => values.map(count).join(", ")

@@ -105,7 +105,7 @@ export const createRate = async (
     readonly most: number
     readonly warmUpCreates: number
   },
-): Promise<{ readonly perSecond: number; readonly created: number }> => {
+): Promise<{ readonly perSecond: number; readonly created: number; readonly writtenBytes: number }> => {
   const load = (requests: number) =>
     httpLoad({
       url: `${service.url}/api/v1/timers/create`,
@@ -116,11 +116,17 @@ export const createRate = async (
     })
   // The first part warms up both sides, and its rate gives the number of creates for the second part.
   const first = Math.min(terms.warmUpCreates, Math.ceil(terms.most / 2))
+  const writtenBefore = await service.writtenBytes()
   const pilot = await load(first)
   const requests = Math.max(first, Math.min(terms.most - first, Math.round((pilot * terms.ms) / 1_000)))
-  return { perSecond: await load(requests), created: first + requests }
+  const perSecond = await load(requests)
+  // What waits to be merged is written, too.
+  await Bun.sleep(untilMergedMs)
+  const writtenBytes = (await service.writtenBytes()) - writtenBefore
+  return { perSecond, created: first + requests, writtenBytes }
 }
 
+const untilMergedMs = 3_000
 const aheadMs = 3_000
 
 /** Returns how late each timer was received. The timers are due evenly over each second. */
