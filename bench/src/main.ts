@@ -1,7 +1,7 @@
 // `npm run bench`: gives the same work to Punctual, its peers and the bare limits, in turns, on this machine.
 //   --only P2,P4   only these benchmarks; P5 is also the name of P5, P5R and P5K together
 //   --quick        a smoke run with very little work
-//   --stores A,B   the databases of Stores, besides SQLite and PostgreSQL; all of them by default
+//   --stores A,B   only these databases of Stores. The results keep the others of earlier runs
 //   --rounds N     how often each side runs (default 3)
 //   --peers        also run the systems that Punctual is compared with
 //   --scene TEXT   only the scenes of Isolation with this text in their name, such as "SQLite, bodies"; may be repeated.
@@ -29,13 +29,12 @@ import { P9 } from "./benchmarks/P9.ts"
 import { P10 } from "./benchmarks/P10.ts"
 import { Size } from "./benchmarks/Size.ts"
 import { Stalls } from "./benchmarks/Stalls.ts"
-import { Stores } from "./benchmarks/Stores.ts"
+import { Stores, storeIds } from "./benchmarks/Stores.ts"
 import { Vacuum } from "./benchmarks/Vacuum.ts"
 import { type KeptReport, mergeReports } from "./mergeReports.ts"
 import { peers } from "./peers/Peer.ts"
 import { headText, reportText } from "./resultText.ts"
 import { type ServerName, serverState, serverTitle, whyLeftOut } from "./Servers.ts"
-import { storeServers } from "./StoreServers.ts"
 import { type Surroundings, surroundings } from "./Surroundings.ts"
 
 const benchmarks: ReadonlyArray<Benchmark> = [
@@ -63,7 +62,7 @@ const benchmarks: ReadonlyArray<Benchmark> = [
   Cores,
 ]
 const ids = benchmarks.map(({ id }) => id).join(", ")
-const usage = `npm run bench -- [--only ${ids}] [--quick] [--peers] [--rounds N] [--scene TEXT] [--stores ${storeServers.map(({ id }) => id).join(",")}]`
+const usage = `npm run bench -- [--only ${ids}] [--quick] [--peers] [--rounds N] [--scene TEXT] [--stores ${storeIds.join(",")}]`
 
 const say = (text: string) => process.stderr.write(`${text}\n`)
 
@@ -88,11 +87,9 @@ const readArguments = (): { readonly chosen: ReadonlyArray<Benchmark>; readonly 
   const unknown = wanted?.find((name) => !benchmarks.some((benchmark) => isNamed(benchmark, name)))
   if (unknown !== undefined) throw new Error(`there is no benchmark ${unknown}: choose from ${ids}`)
   const stores = values.stores?.split(",").map((id) => id.trim())
-  const strange = stores?.find((id) => !storeServers.some((one) => one.id === id))
+  const strange = stores?.find((id) => !storeIds.includes(id))
   if (strange !== undefined)
-    throw new Error(
-      `there is no database ${strange}: choose from ${storeServers.map(({ id }) => id).join(", ")}`,
-    )
+    throw new Error(`there is no database ${strange}: choose from ${storeIds.join(", ")}`)
   const rounds = Number(values.rounds ?? (values.quick ? 1 : 3))
   if (!Number.isInteger(rounds) || rounds < 1 || rounds > 50)
     throw new Error("--rounds takes a whole number, 1 to 50")
