@@ -1,7 +1,7 @@
 // `npm run bench`: gives the same work to Punctual, its peers and the bare limits, in turns, on this machine.
 //   --only P2,P4   only these benchmarks; P5 is also the name of P5, P5R and P5K together
 //   --quick        a smoke run with very little work
-//   --stores A,B   only these databases of Stores. The results keep the others of earlier runs
+//   --stores A,B   only these databases of Stores, P8 and P9. The results keep the others of earlier runs
 //   --rounds N     how often each side runs (default 3)
 //   --peers        also run the systems that Punctual is compared with
 //   --scene TEXT   only the scenes of Isolation with this text in their name, such as "SQLite, bodies"; may be repeated.

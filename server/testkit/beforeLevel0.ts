@@ -7,7 +7,7 @@ import { numberIn, openForWriting } from "../src/stores/sqlite/openDatabase.ts"
 /** Gives a file the earlier schema. The store must have been closed, so that its journal is empty. */
 export const beforeLevel0 = (database: Database): void => {
   const ofRuns = ["run_keys", "run_dues", "run_times", "runs"]
-  for (const table of ["timer_keys", "timer_dues", "timer_times", "journal", "level0", ...ofRuns]) {
+  for (const table of ["timer_keys", "timer_dues", "timer_times", "journal", "merging", ...ofRuns]) {
     database.run(`DROP TABLE ${table}`)
   }
   database.run("CREATE UNIQUE INDEX timers_by_key ON timers (namespace, timer_id)")

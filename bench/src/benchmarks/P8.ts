@@ -26,10 +26,11 @@ export const P8: Benchmark = {
   id: "P8",
   title: "pending 10,000 → 10,000,000 (service over HTTP, webhook on loopback, random ids)",
   hasPeers: false,
-  run: async ({ isQuick }, progress) => {
+  run: async ({ isQuick, stores: asked }, progress) => {
     const why = whyLeftOut(["postgres"])
     const runs: Array<Found> = []
-    for (const store of why === undefined ? stores : stores.filter((store) => store !== "postgres")) {
+    const chosen = stores.filter((store) => asked === undefined || asked.includes(store))
+    for (const store of why === undefined ? chosen : chosen.filter((store) => store !== "postgres")) {
       runs.push({ store, ...(await scaleRun(store, "all", isQuick, progress)) })
     }
     return {

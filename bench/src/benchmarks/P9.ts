@@ -9,10 +9,11 @@ export const P9: Benchmark = {
   id: "P9",
   title: "first due timer received after a kill -9 and restart, 10,000,000 pending",
   hasPeers: false,
-  run: async ({ isQuick }, progress) => {
+  run: async ({ isQuick, stores }, progress) => {
     const rows: Array<Report["rows"][number]> = []
     const verdicts: Array<Report["verdicts"][number]> = []
     for (const { store, needs } of sides) {
+      if (stores?.includes(store) === false) continue
       const why = whyLeftOut(needs)
       if (why !== undefined) {
         rows.push({ name: storeName[store], values: leftOut(why) })

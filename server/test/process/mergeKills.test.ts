@@ -101,6 +101,6 @@ const leftIn = (
     if (existsSync(`${path}${ending}`)) copyFileSync(`${path}${ending}`, `${copy}${ending}`)
   const { faults } = examineFile(copy, { isFull: true, overdueBeforeMs: 0, overdueBeforeMsIfPaused: 0 })
   using database = new Database(copy)
-  const [isWithinMerge] = database.query("SELECT frozen_seq > merged_seq FROM level0").values()[0] ?? []
+  const [isWithinMerge] = database.query("SELECT frozen_seq > merged_seq FROM merging").values()[0] ?? []
   return { isWithinMerge: isWithinMerge === 1, faults }
 }

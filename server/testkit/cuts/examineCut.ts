@@ -6,7 +6,7 @@ import type { FinishedLife, Timer } from "../../src/domain/Timer.ts"
 import { shardOf } from "../../src/domain/TimerKey.ts"
 import { Lookup } from "../../src/stores/sqlite/Lookup.ts"
 import { faultsOfOrders } from "../../src/stores/sqlite/level0/faultsOfOrders.ts"
-import { Merge } from "../../src/stores/sqlite/level0/Merge.ts"
+import { mergingOf } from "../../src/stores/sqlite/level0/MergeWork.ts"
 import { openOrders } from "../../src/stores/sqlite/level0/openOrders.ts"
 import { idsOfReader, idsOfWriter } from "../../src/stores/sqlite/level0/pendingIds.ts"
 import { ReaderOrders } from "../../src/stores/sqlite/level0/ReaderOrders.ts"
@@ -45,11 +45,15 @@ export const examineCut = (path: string, allowed: Allowed): string | undefined =
       const later = { ...state, pending: new Map([...state.pending, [added.timerId, added]]) }
       const afterWrite = difference(seen, later)
       if (afterWrite !== undefined) return `after one more write: ${afterWrite}`
-      new Merge(orders).finish()
+      const { merge, runMoves } = mergingOf(orders, 3)
+      merge.finish()
       const left = numberIn(database, "SELECT count(*) FROM journal")
       if (left !== 0) return `the journal has ${left} rows after the merge`
       const afterMerge = difference(seen, later)
-      return afterMerge === undefined ? undefined : `after the merge: ${afterMerge}`
+      if (afterMerge !== undefined) return `after the merge: ${afterMerge}`
+      while (runMoves.slice(10) !== undefined) {}
+      const afterMove = difference(seen, later)
+      return afterMove === undefined ? undefined : `after the move of runs: ${afterMove}`
     } finally {
       database.close()
       lock.close()

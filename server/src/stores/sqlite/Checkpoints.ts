@@ -3,7 +3,7 @@
 // bounded, and a restart has little to recover.
 import type { Database } from "bun:sqlite"
 
-const mostLogPages = 2_000
+const mostLogPages = 4_000
 const quietMs = 250
 
 export class Checkpoints {

@@ -16,7 +16,7 @@ interface ScanText {
 
 interface Walk {
   readonly table: "timers" | "history" | "dead"
-  /** The order of pending timers. Absent for finished lives. */
+  /** The order of pending timers, if the rows come from it. */
   readonly pending?: PendingOrder
   /** The source of the index, given the source of entries of pending timers. */
   readonly index: (entries: string) => string
@@ -29,7 +29,7 @@ interface Walk {
   readonly time: string
 }
 
-const walkOf = ({ order, state, namespace }: Scan): Walk => {
+const walkOf = ({ order, state, namespace }: Scan, levels: Levels): Walk => {
   const table = state === undefined ? "timers" : state === "dead" ? "dead" : "history"
   const indexedBy = (index: string) => {
     const from = () => `${table} AS r INDEXED BY ${index}`
@@ -51,9 +51,8 @@ const walkOf = ({ order, state, namespace }: Scan): Walk => {
     case "finishedId":
       return { ...indexedBy(`${table}_by_key`), place: ["r.timer_id", "r.revision"], time: "r.finished_at" }
     case "word": {
-      const from = table === "timers" ? timersOfWords : () => livesOfWords(table)
-      const pending = table === "timers" ? ({ pending: "keys" } as const) : {}
-      return { table, ...pending, index: from, from, of: "r", place: ["l.at", "l.fire_id"], time: "l.at" }
+      const from = () => (table === "timers" ? timersOfWords(levels) : livesOfWords(table))
+      return { table, index: from, from, of: "r", place: ["l.at", "l.fire_id"], time: "l.at" }
     }
   }
 }
@@ -61,10 +60,15 @@ const walkOf = ({ order, state, namespace }: Scan): Walk => {
 /** CROSS JOIN keeps the order of the loops: first the entries, then their rows. */
 const withRows = (entries: string): string => `${entries} CROSS JOIN main.timers AS r ON r.id = e.id`
 
-/** First the words, then the rows that have them and still exist. */
-const timersOfWords = (entries: string): string =>
-  `lookups AS l CROSS JOIN ${entries} ON e.namespace = l.namespace AND e.timer_id = l.timer_id
-    CROSS JOIN main.timers AS r ON r.id = e.id AND r.revision = l.revision AND r.fire_id = l.fire_id AND r.fire_at = l.at`
+/** First the words, then the rows that have them and still exist. Each word is read once, and its key looked for in all levels. */
+const timersOfWords = (levels: Levels): string => {
+  const id = unionOfLevels(levels, "keys", (entries, further) => {
+    const conditions = ["e.namespace = l.namespace", "e.timer_id = l.timer_id", ...further]
+    return `SELECT e.id FROM ${entries} WHERE ${conditions.join(" AND ")}`
+  })
+  return `lookups AS l CROSS JOIN main.timers AS r ON r.id = (${id} LIMIT 1)
+    AND r.revision = l.revision AND r.fire_id = l.fire_id AND r.fire_at = l.at`
+}
 
 const livesOfWords = (table: Walk["table"]): string =>
   `lookups AS l CROSS JOIN ${table} AS r INDEXED BY ${table}_by_key ON r.namespace = l.namespace
@@ -87,7 +91,7 @@ const selected = (
  * If details are requested, (spec, log of attempts, reason, lateness) follow.
  */
 export const scanSql = (scan: Scan, levels: Levels): ScanText => {
-  const walk = walkOf(scan)
+  const walk = walkOf(scan, levels)
   const { table, place, time } = walk
   const { conditions, values } = rangeOf(scan, walk)
   const direction = scan.isDescending ? "DESC" : "ASC"
@@ -108,7 +112,7 @@ export const scanSql = (scan: Scan, levels: Levels): ScanText => {
     )
     return { text, values }
   }
-  // SQLite reads the levels side by side, and from each only the rows that it needs.
+  // As in `pageOfLevels`.
   const places = place.map((column, index) => [column, `place${index}`] as const)
   const rows = selected(
     walk,
@@ -148,7 +152,7 @@ const detailed = ({ table }: Walk): { readonly columns: string; readonly join: s
 }
 
 export const countSql = (scan: Scan, levels: Levels): ScanText => {
-  const walk = walkOf(scan)
+  const walk = walkOf(scan, levels)
   const { conditions, values } = rangeOf(scan, walk)
   const rows = selected(
     walk,
@@ -161,7 +165,7 @@ export const countSql = (scan: Scan, levels: Levels): ScanText => {
 
 /** Selects rows of (number of the bucket, how many rows are in it), for the buckets that have any. */
 export const bucketsSql = (scan: Scan, { from, until, buckets }: Buckets, levels: Levels): ScanText => {
-  const walk = walkOf(scan)
+  const walk = walkOf(scan, levels)
   const { conditions, values } = rangeOf(scan, walk)
   const rows = selected(
     walk,

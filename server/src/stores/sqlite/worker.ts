@@ -89,10 +89,14 @@ const serveWriter = (): Served => {
       return lock.isHeld && !isBroken
     },
   }
-  const merging = new MergeWork({ merge, runMoves }, orders, mayMerge, { moves: options.layerMoves })
+  const checkpoints = new Checkpoints(database)
+  const limits = { moves: options.layerMoves }
+  const merging = new MergeWork({ merge, runMoves }, orders, mayMerge, limits, () =>
+    checkpoints.afterCommit(breakDown),
+  )
+  merging.afterStart(breakDown)
   const leases = new Leases(database, writer, lock)
   const documents = new DocumentTable(database)
-  const checkpoints = new Checkpoints(database)
   const files = new OpenedFiles(options.path)
   const calls: WriterCalls = {
     write: (pack) => {

@@ -95,7 +95,7 @@ const openedOn = (workerUrl: URL): Promise<void> =>
 
 const writeJournal = (entries: string): void => {
   using database = editable(folder.database)
-  database.run("INSERT OR REPLACE INTO journal (seq, entries) SELECT merged_seq + 1, ? FROM level0", [
+  database.run("INSERT OR REPLACE INTO journal (seq, entries) SELECT merged_seq + 1, ? FROM merging", [
     entries,
   ])
 }

@@ -99,7 +99,7 @@ export class JournalFollower {
   /** Reads what the journal has beyond what is known. Must run inside a transaction. Returns whether it found anything. */
   follow(): boolean {
     const stored = this.#sql.state.get() as StoredState | null
-    if (stored === null) throw new DamagedJournal("the row of the table level0 is missing")
+    if (stored === null) throw new DamagedJournal("the row of the table merging is missing")
     const { frozen_seq: frozenSeq, merged_seq: mergedSeq, last_seq: lastSeq } = stored
     const { first_run: firstRun, last_run: lastRun } = stored
     const before = this.#state
@@ -202,7 +202,7 @@ interface StoredState {
 
 const followSql = {
   state: `SELECT frozen_seq, merged_seq, first_run, last_run, frozen_to_run, coalesce((SELECT max(seq) FROM main.journal), 0) AS last_seq
-    FROM main.level0 WHERE one = 1`,
+    FROM main.merging WHERE one = 1`,
   row: "SELECT entries FROM main.journal WHERE seq = ?1",
 } as const
 

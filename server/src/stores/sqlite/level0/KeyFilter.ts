@@ -7,45 +7,47 @@ const bitsAKey = 12
 const bitsSet = 8
 const leastBits = 64
 
+/** Where the bits of a key begin, and how far they are apart. */
+export interface KeyBits {
+  readonly start: number
+  readonly step: number
+}
+
+/** A uuid is a hash of its key, so its parts can be taken as they are. The step is odd, so that it does not end early. */
+export const bitsOf = ({ uuid }: Pick<TimerKey, "uuid">): KeyBits => ({
+  start: Number.parseInt(uuid.slice(0, 8), 16),
+  step: Number.parseInt(uuid.slice(8, 16), 16) | 1,
+})
+
 export class KeyFilter {
   readonly bytes: Uint8Array
-  readonly #bits: number
 
   constructor(bytes: Uint8Array) {
     this.bytes = bytes
-    this.#bits = 8 * bytes.length
   }
 
-  static of(keys: ReadonlyArray<TimerKey>): KeyFilter {
-    const filter = new KeyFilter(new Uint8Array(Math.ceil(Math.max(leastBits, bitsAKey * keys.length) / 8)))
-    for (const key of keys) filter.#add(key)
-    return filter
+  /** An empty filter for so many keys. */
+  static for(keys: number): KeyFilter {
+    return new KeyFilter(new Uint8Array(Math.ceil(Math.max(leastBits, bitsAKey * keys) / 8)))
   }
 
-  mayHave({ uuid }: TimerKey): boolean {
-    let hash = startOf(uuid)
-    const step = stepOf(uuid)
-    for (let count = 0; count < bitsSet; count++) {
-      const bit = hash % this.#bits
+  add(key: KeyBits): void {
+    const { bytes } = this
+    for (let index = 0; index < bitsSet; index++) {
+      const bit = this.#bitOf(key, index)
+      bytes[bit >>> 3] = (bytes[bit >>> 3] ?? 0) | (1 << (bit & 7))
+    }
+  }
+
+  mayHave(key: KeyBits): boolean {
+    for (let index = 0; index < bitsSet; index++) {
+      const bit = this.#bitOf(key, index)
       if (((this.bytes[bit >>> 3] ?? 0) & (1 << (bit & 7))) === 0) return false
-      hash = (hash + step) >>> 0
     }
     return true
   }
 
-  #add({ uuid }: TimerKey): void {
-    let hash = startOf(uuid)
-    const step = stepOf(uuid)
-    for (let count = 0; count < bitsSet; count++) {
-      const bit = hash % this.#bits
-      this.bytes[bit >>> 3] = (this.bytes[bit >>> 3] ?? 0) | (1 << (bit & 7))
-      hash = (hash + step) >>> 0
-    }
+  #bitOf({ start, step }: KeyBits, index: number): number {
+    return ((start + Math.imul(index, step)) >>> 0) % (8 * this.bytes.length)
   }
 }
-
-/** A uuid is a hash of its key, so its parts can be taken as they are. */
-const startOf = (uuid: string): number => Number.parseInt(uuid.slice(0, 8), 16)
-
-/** Odd, so that the steps do not end where they began. */
-const stepOf = (uuid: string): number => Number.parseInt(uuid.slice(8, 16), 16) | 1

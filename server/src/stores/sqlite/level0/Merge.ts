@@ -6,11 +6,11 @@
 // the key of an ended one. Every statement has the same result however often it is executed. An entry of a key that
 // belongs to another row would mean that a key has two pending timers: then the merge stops, and the process ends.
 //
-// If the orders are large, the entries of new timers go into a run instead (Runs.ts).
+// If the orders are large, the entries of new timers go into a run instead (Runs.ts). Whether their keys belong to rows in
+// other places is seen when the run is moved.
 import type { Statement } from "bun:sqlite"
-import type { TimerKey } from "../../../domain/Timer.ts"
 import { prepareAll } from "../prepareAll.ts"
-import { KeyFilter } from "./KeyFilter.ts"
+import { bitsOf, KeyFilter } from "./KeyFilter.ts"
 import { quietTransaction } from "./quietTransaction.ts"
 import { type RunLimits, usualRuns } from "./Runs.ts"
 import type { MovedRow, WriterOrders } from "./WriterOrders.ts"
@@ -34,6 +34,10 @@ interface Pass {
 interface Progress {
   readonly ofSeq: number
   readonly passes: Array<Pass>
+  readonly created: number
+  readonly ended: number
+  /** The keys that were written into the run. */
+  readonly filter: KeyFilter
   /** The entries of the first pass, in parts that are sorted one after the other, each with the next entry to write. */
   sorted: Array<{ readonly entries: ReadonlyArray<Entry>; next: number }>
 }
@@ -138,11 +142,11 @@ export class Merge {
     const progress =
       this.#progress?.ofSeq === frozenSeq
         ? this.#progress
-        : { ofSeq: frozenSeq, passes: passesOf(this.#orders.frozenRows), sorted: [] }
+        : { ofSeq: frozenSeq, ...planOf(this.#orders.frozenRows), sorted: [] }
     this.#progress = progress
     const [pass] = progress.passes
     if (pass === undefined) {
-      this.#end()
+      this.#end(progress)
       return "merged"
     }
     const from = progress.sorted.length * entriesAPart
@@ -162,11 +166,11 @@ export class Merge {
         progress.sorted = []
         return written
       }
-      this.#execute(pass.statement, entry)
+      this.#execute(pass.statement, entry, progress.filter)
     }
   }
 
-  #execute(name: Pass["statement"], { row, fireAt, fireId }: Entry): void {
+  #execute(name: Pass["statement"], { row, fireAt, fireId }: Entry, filter: KeyFilter): void {
     const { id, shard, key } = row
     const run = row.from === undefined ? this.#orders.journal.frozenRun : undefined
     switch (name) {
@@ -177,6 +181,7 @@ export class Merge {
         this.#sql.removeKey.run(key.namespace, key.timerId, id)
         return
       case "writeKey": {
+        filter.add(bitsOf(key))
         const { changes } =
           run === undefined
             ? this.#sql.writeKey.run(key.namespace, key.timerId, id)
@@ -207,18 +212,10 @@ export class Merge {
   }
 
   /** All entries are written. */
-  #end(): void {
+  #end({ created, ended, filter }: Progress): void {
     const { frozenRun } = this.#orders.journal
-    const created: Array<TimerKey> = []
-    let ended = 0
-    for (const { key, from, to } of this.#orders.frozenRows) {
-      if (from === undefined) created.push(key)
-      else if (to === undefined) ended++
-    }
-    if (frozenRun !== undefined) {
-      this.#sql.addRun.run(frozenRun, created.length, KeyFilter.of(created).bytes)
-    }
-    this.#sql.merged.run(created.length - ended)
+    if (frozenRun !== undefined) this.#sql.addRun.run(frozenRun, created, filter.bytes)
+    this.#sql.merged.run(created - ended)
   }
 }
 
@@ -239,8 +236,8 @@ const nextOf = (parts: Progress["sorted"], compare: Pass["compare"]): Entry | un
 }
 
 const mergeSql = {
-  freeze: "UPDATE main.level0 SET frozen_seq = ?1, frozen_to_run = ?2 WHERE one = 1",
-  merged: `UPDATE main.level0 SET merged_seq = frozen_seq, last_run = last_run + frozen_to_run, frozen_to_run = 0,
+  freeze: "UPDATE main.merging SET frozen_seq = ?1, frozen_to_run = ?2 WHERE one = 1",
+  merged: `UPDATE main.merging SET merged_seq = frozen_seq, last_run = last_run + frozen_to_run, frozen_to_run = 0,
     merged_timers = merged_timers + ?1 WHERE one = 1`,
   addRun: "INSERT INTO main.runs (run, timers, filter) VALUES (?1, ?2, ?3)",
   firstRows:
@@ -270,7 +267,7 @@ const mergeSql = {
     VALUES (?1, ?2, unhex(?3, '-'), ?4, ?5)`,
 } as const
 
-const passesOf = (rows: Iterable<MovedRow>): Array<Pass> => {
+const planOf = (rows: Iterable<MovedRow>): Pick<Progress, "passes" | "created" | "ended" | "filter"> => {
   const [removed, written, ended, created]: [Array<Entry>, Array<Entry>, Array<Entry>, Array<Entry>] = [
     [],
     [],
@@ -292,7 +289,12 @@ const passesOf = (rows: Iterable<MovedRow>): Array<Pass> => {
     { statement: "writeDue", entries: written, compare: byDue },
     { statement: "writeTime", entries: written, compare: byTime },
   ]
-  return passes.filter(({ entries }) => entries.length > 0)
+  return {
+    passes: passes.filter(({ entries }) => entries.length > 0),
+    created: created.length,
+    ended: ended.length,
+    filter: KeyFilter.for(created.length),
+  }
 }
 
 const compared = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

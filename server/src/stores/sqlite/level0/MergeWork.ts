@@ -1,7 +1,8 @@
 // When the writer merges: after it has answered a call, never before. Under load it writes more entries after each commit
 // than the commit has added, so that a merge always ends before the next layer is full. For each row that commits add to
-// the journal, it later removes two that are merged, so that the journal stays short. When nobody writes, it merges what
-// there is, so that a start has little to read and reads need no layers.
+// the journal, it later removes two that are merged, so that the journal stays short. In the same way it moves runs into the
+// orders when there are enough of them. When nobody writes, it merges what there is, so that a start has little to read
+// and reads need no layers. If nobody writes for longer, it also moves the runs that there are.
 import { isTemporary } from "../failures.ts"
 import type { ProcessLock } from "../ProcessLock.ts"
 import { Merge } from "./Merge.ts"
@@ -41,10 +42,18 @@ const mostRemovingMs = 10
 const unevenEntriesAMove = [0, 5, 1, 12, 3]
 const mostUneven = 100
 
-/** How long calls wait for merges, as long as these keep up. */
-const mostMs = 25
+/** How long a call waits for merges, as long as these keep up, and then for moves of runs. */
+const mostMs = 20
+const mostWithMovesMs = 30
+
+/** A slice of a move has as many entries as take about so long. Before the first one nobody knows how fast the disk is. */
+const movingMs = 6
+const fewestMoved = 100
+const firstMoved = 500
 
 const quietMs = 250
+/** Runs are moved early only after so long a rest, because few runs share few pages with the orders. */
+const quietForRunsMs = 10_000
 const oldestMs = 10_000
 const betweenSlicesMs = 5
 const afterBusyMs = 1_000
@@ -67,17 +76,20 @@ export class MergeWork {
   readonly #layerBytes: number
   readonly #sliceEntries: number
   readonly #rowsOwedMost: number
+  readonly #afterQuietSlice: () => void
   #calls = 0
   #movesBefore = 0
   /** Entries that should be written by now. */
   #debt = 0
-  /** Entries of runs that should be moved by now. */
+  /** Entries of runs that should be moved by now, and how many one slice moves. */
   #runDebt = 0
+  #movedASlice: number
   #seqBefore: number
   /** Rows of the journal that should be removed by now, and the moves since rows were removed. */
   #rowsOwed = 0
   #movesSinceRemoval = 0
   #timer: ReturnType<typeof setTimeout> | undefined
+  #wakesAt = 0
   #lastCallAt = 0
   #waitingSince: number | undefined
 
@@ -86,6 +98,8 @@ export class MergeWork {
     orders: WriterOrders,
     lock: Pick<ProcessLock, "isHeld">,
     limits: LayerLimits = {},
+    /** Called after work that no call is followed by, because that work fills the log, too. */
+    afterQuietSlice: () => void = () => {},
   ) {
     const { moves: layerMoves = usualLayerMoves, bytes = usualLayerBytes } = limits
     this.#merge = merge
@@ -97,6 +111,15 @@ export class MergeWork {
     this.#sliceEntries = layerMoves < mostUneven ? 1 : usualSliceEntries
     this.#rowsOwedMost = layerMoves < mostUneven ? 2 * removedARow : usualRowsOwed
     this.#seqBefore = orders.journal.knownSeq
+    this.#movedASlice = layerMoves < mostUneven ? 1 : firstMoved
+    this.#afterQuietSlice = afterQuietSlice
+  }
+
+  /** A service that nobody writes to moves the runs that its predecessor has left. */
+  afterStart(onError: (error: unknown) => void): void {
+    if (!this.#lock.isHeld || this.#orders.journal.runs === 0) return
+    this.#lastCallAt = performance.now()
+    this.#wake(quietForRunsMs, onError)
   }
 
   /** Must be called after a call was answered. */
@@ -113,8 +136,9 @@ export class MergeWork {
     if (this.#waitingSince !== undefined) this.#wake(quietMs, onError)
     if (this.#orders.journal.frozen === undefined && this.#fullness >= 1) this.#merge.freeze()
     if (this.#orders.journal.frozen !== undefined) this.#debt += moved * this.#pace()
-    this.#payDebt()
-    this.#moveRuns(moved)
+    const startedAt = performance.now()
+    this.#payDebt(startedAt + mostMs)
+    this.#moveRuns(moved, startedAt + mostWithMovesMs)
     this.#shortenJournal(moved)
   }
 
@@ -133,9 +157,9 @@ export class MergeWork {
     return unevenEntriesAMove[this.#calls++ % unevenEntriesAMove.length] ?? entriesAMove
   }
 
-  #payDebt(): void {
+  #payDebt(until: number): void {
     // A layer that grows too large is worse than a call that waits.
-    const deadline = this.#fullness > 2 ? Number.POSITIVE_INFINITY : performance.now() + mostMs
+    const deadline = this.#fullness > 2 ? Number.POSITIVE_INFINITY : until
     while (this.#debt >= this.#sliceEntries && performance.now() < deadline) {
       const written = this.#merge.slice(this.#sliceEntries)
       // A step without entries, such as sorting, also takes time.
@@ -143,15 +167,33 @@ export class MergeWork {
     }
   }
 
-  /** Moves entries of runs, if there are enough runs. */
-  #moveRuns(moved: number): void {
-    if (moved === 0 || !this.#runMoves.isDue) return
-    this.#runDebt += moved * movedAMove
-    const deadline = performance.now() + mostMs
-    while (this.#runDebt >= this.#sliceEntries && performance.now() < deadline) {
-      const entries = this.#runMoves.slice(this.#sliceEntries)
-      this.#runDebt = entries === undefined ? 0 : this.#runDebt - Math.max(entries, this.#sliceEntries / 5)
+  /** Moves entries of runs, if there are enough runs. At least one slice, because runs cost reads. */
+  #moveRuns(moved: number, deadline: number): void {
+    if (moved === 0) return
+    if (!this.#runMoves.isDue) {
+      this.#runDebt = 0
+      return
     }
+    this.#runDebt += moved * movedAMove
+    while (this.#runDebt >= this.#movedASlice) {
+      const entries = this.#sliceOfRuns()
+      // A step without entries also takes time.
+      this.#runDebt = entries === undefined ? 0 : this.#runDebt - Math.max(entries, this.#movedASlice / 5)
+      if (performance.now() >= deadline) return
+    }
+  }
+
+  #sliceOfRuns(): number | undefined {
+    const startedAt = performance.now()
+    const entries = this.#runMoves.slice(this.#movedASlice)
+    const tookMs = performance.now() - startedAt
+    if (this.#sliceEntries === usualSliceEntries && entries === this.#movedASlice) {
+      const fitting = (entries * movingMs) / Math.max(1, tookMs)
+      // Not at once: one slow slice says little.
+      const next = Math.round((this.#movedASlice + fitting) / 2)
+      this.#movedASlice = Math.min(usualSliceEntries, Math.max(fewestMoved, next))
+    }
+    return entries
   }
 
   /** Removes merged rows of the journal if enough should be removed by now. If there are none, none are owed. */
@@ -170,7 +212,11 @@ export class MergeWork {
   }
 
   #wake(afterMs: number, onError: (error: unknown) => void): void {
-    this.#timer ??= setTimeout(() => {
+    const at = performance.now() + afterMs
+    if (this.#timer !== undefined && this.#wakesAt <= at) return
+    clearTimeout(this.#timer)
+    this.#wakesAt = at
+    this.#timer = setTimeout(() => {
       this.#timer = undefined
       try {
         const next = this.#workQuietly()
@@ -191,7 +237,13 @@ export class MergeWork {
     if (quietForMs < quietMs && !isOld) return quietMs - quietForMs
     this.#waitingSince = undefined
     this.#merge.freeze()
-    const next = this.#merge.slice(this.#sliceEntries) ?? this.#runMoves.slice(this.#sliceEntries)
-    return next === undefined ? undefined : betweenSlicesMs
+    let done = this.#merge.slice(this.#sliceEntries)
+    if (done === undefined && this.#orders.journal.runs > 0) {
+      if (quietForMs < quietForRunsMs) return quietForRunsMs - quietForMs
+      done = this.#sliceOfRuns()
+    }
+    if (done === undefined) return undefined
+    this.#afterQuietSlice()
+    return betweenSlicesMs
   }
 }

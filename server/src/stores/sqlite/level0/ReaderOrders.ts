@@ -4,7 +4,7 @@ import type { Database, Statement } from "bun:sqlite"
 import { prepareAll } from "../prepareAll.ts"
 import { JournalFollower, type LayerNumber, otherOf } from "./JournalFollower.ts"
 import type { Move } from "./Move.ts"
-import { type LayerName, type Levels, layerNames } from "./orders.ts"
+import { type LayerName, type Levels, layerNames, runsAsked } from "./orders.ts"
 
 type LayerSql = { readonly [name in keyof ReturnType<typeof layerSql>]: Statement }
 
@@ -35,7 +35,7 @@ export class ReaderOrders {
   get shown(): Levels {
     const { upper, runs } = this.#journal
     const withRows = [upper, otherOf(upper)].filter((layer) => this.#hasRows[layer])
-    return { layers: withRows.map((layer) => layerNames[layer]), runs }
+    return { layers: withRows.map((layer) => layerNames[layer]), runs: runsAsked(runs) }
   }
 
   /** Reads at one instant, with all of the journal up to it. */

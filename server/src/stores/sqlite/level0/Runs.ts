@@ -11,7 +11,7 @@ import type { Database, Statement } from "bun:sqlite"
 import type { TimerKey } from "../../../domain/Timer.ts"
 import { prepareAll } from "../prepareAll.ts"
 import type { JournalState } from "./JournalFollower.ts"
-import { KeyFilter } from "./KeyFilter.ts"
+import { bitsOf, KeyFilter } from "./KeyFilter.ts"
 import { DamagedJournal } from "./Move.ts"
 
 /** When there are runs, and how many. */
@@ -74,13 +74,11 @@ export class Runs {
 
   /** The numbers of the runs that may have the key. */
   of(key: TimerKey): ReadonlyArray<number> {
-    let found: Array<number> | undefined
-    for (const { number, filter } of this.#runs) {
-      if (!filter.mayHave(key)) continue
-      found ??= []
-      found.push(number)
-    }
-    return found ?? none
+    if (this.#runs.length === 0) return none
+    const bits = bitsOf(key)
+    const found: Array<number> = []
+    for (const { number, filter } of this.#runs) if (filter.mayHave(bits)) found.push(number)
+    return found
   }
 
   /** The id of the row of a key that has an entry in a run. */

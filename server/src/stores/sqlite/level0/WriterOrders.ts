@@ -59,7 +59,7 @@ export class WriterOrders {
     this.#before = this.journal.state
     this.#append = database.prepare("INSERT INTO main.journal (seq, entries) VALUES (?1, ?2)")
     this.#highestId = database.prepare("SELECT coalesce(max(id), 0) AS id FROM main.timers")
-    this.#mergedTimers = database.prepare("SELECT merged_timers AS timers FROM main.level0 WHERE one = 1")
+    this.#mergedTimers = database.prepare("SELECT merged_timers AS timers FROM main.merging WHERE one = 1")
   }
 
   /** The id of the pending row of a key, null if it has none, or undefined if only the tables know. */
@@ -115,6 +115,7 @@ export class WriterOrders {
       return transaction()
     } catch (error) {
       this.undoTo({ made: 0, undo: 0 })
+      this.#nextId = undefined
       this.journal.state = this.#before
       throw error
     } finally {

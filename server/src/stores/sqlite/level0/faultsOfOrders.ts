@@ -1,6 +1,7 @@
 // Compares the orders of pending timers, with the journal, to the timers themselves. SQLite cannot check this: it does not
 // know that these tables belong together.
 import type { Database } from "bun:sqlite"
+import { bitsOf, KeyFilter } from "./KeyFilter.ts"
 import { type PendingOrder, unionOfLevels } from "./orders.ts"
 import type { ReaderOrders } from "./ReaderOrders.ts"
 
@@ -47,7 +48,7 @@ export const faultsOfOrders = (followed: ReaderOrders): ReadonlyArray<string> =>
     }
     return faults
   })
-  return [...ofOrders, ...entriesOfNoRun(database)]
+  return [...ofOrders, ...entriesOfNoRun(database), ...faultsOfFilters(database)]
 }
 
 /** Nobody would read them. */
@@ -55,7 +56,7 @@ const entriesOfNoRun = (database: Database): ReadonlyArray<string> =>
   orders.flatMap(({ order, name }) => {
     const entries = numberOf(
       database,
-      `SELECT count(*) FROM main.run_${order} AS e, main.level0 AS l
+      `SELECT count(*) FROM main.run_${order} AS e, main.merging AS l
         WHERE e.run < l.first_run OR e.run > l.last_run + l.frozen_to_run`,
     )
     return entries === 0 ? [] : [`the order of ${name} has ${entries} in runs that do not exist`]
@@ -63,3 +64,21 @@ const entriesOfNoRun = (database: Database): ReadonlyArray<string> =>
 
 const numberOf = (database: Database, sql: string): number =>
   Number(database.query(sql).values()[0]?.[0] ?? 0)
+
+/** A key that its filter lacks would look unused. */
+const faultsOfFilters = (database: Database): ReadonlyArray<string> => {
+  const faults: Array<string> = []
+  for (const [run, bytes] of database.query("SELECT run, filter FROM main.runs").values()) {
+    const filter = new KeyFilter(bytes as Uint8Array)
+    const uuids = database.query(
+      "SELECT lower(hex(t.uuid)) FROM main.run_keys AS e CROSS JOIN main.timers AS t ON t.id = e.id WHERE e.run = ?1",
+    )
+    let missing = 0
+    for (const row of uuids.iterate(run as number)) {
+      const [uuid] = Object.values(row as object)
+      if (!filter.mayHave(bitsOf({ uuid: String(uuid) }))) missing++
+    }
+    if (missing > 0) faults.push(`the filter of run ${run} lacks ${missing} of its ids`)
+  }
+  return faults
+}

@@ -29,11 +29,20 @@ const levelsOf = ({ layers, runs }: Levels, order: PendingOrder): ReadonlyArray<
   const hidden = hiddenBy(layers)
   const ofRuns = Array.from({ length: runs }, (_, index) => ({
     from: `main.run_${order} AS e`,
-    // Not the number itself, because statements are prepared once for each number of runs.
-    conditions: [`e.run = (SELECT first_run + ${index} FROM main.level0 WHERE one = 1)`, ...hidden],
+    conditions: [`e.run = ${runAt(index)}`, ...hidden],
   }))
   return [...ofLayers, ...ofRuns, { from: `main.timer_${order} AS e`, conditions: hidden }]
 }
+
+/** The number of a run in use, or NULL. Statements do not name it, because they are prepared once for each number of runs. */
+const runAt = (index: number): string =>
+  `(SELECT first_run + ${index} FROM main.merging WHERE one = 1 AND first_run + ${index} <= last_run)`
+
+/** For how many runs there are statements. */
+const askedRuns = [0, 4, 12, 32, 64, 96, 128]
+
+/** So many runs are asked if there are this many: a statement takes milliseconds to prepare, and a run that does not exist nothing. */
+export const runsAsked = (runs: number): number => askedRuns.find((asked) => asked >= runs) ?? runs
 
 const hiddenBy = (layers: ReadonlyArray<LayerName>): ReadonlyArray<string> =>
   layers.map((layer) => `e.id NOT IN (SELECT id FROM ${layer}.moved)`)
@@ -48,8 +57,8 @@ export const unionOfLevels = (levels: Levels, order: PendingOrder, select: Selec
     .join("\nUNION ALL ")
 
 /**
- * The same for SELECTs whose rows are sorted and limited, as one page of rows. `sorted` names columns of the rows. SQLite
- * reads all levels side by side, and from each only the rows that it needs.
+ * The same, sorted and limited by `sorted`, which names columns of the rows. SQLite reads all levels side by side, and from
+ * each only the rows that it needs.
  */
 export const pageOfLevels = (
   levels: Levels,

@@ -35,11 +35,16 @@ CREATE TABLE runs (
   filter BLOB    NOT NULL
 ) STRICT;
 
--- The runs in use are first_run to last_run. If frozen_to_run is 1, the merge that is under way writes run last_run + 1.
-ALTER TABLE level0 ADD COLUMN first_run INTEGER NOT NULL DEFAULT 1;
-ALTER TABLE level0 ADD COLUMN last_run INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE level0 ADD COLUMN frozen_to_run INTEGER NOT NULL DEFAULT 0;
+-- A process of an earlier version that still has the file open does not know the runs. It must not go on: its next statement
+-- finds no table of this name.
+ALTER TABLE level0 RENAME TO merging;
 
--- How many timers are in the orders and in the runs.
-ALTER TABLE level0 ADD COLUMN merged_timers INTEGER NOT NULL DEFAULT 0;
-UPDATE level0 SET merged_timers = (SELECT count(*) FROM timer_keys);
+-- The runs in use are first_run to last_run. If frozen_to_run is 1, the merge that is under way writes run last_run + 1.
+ALTER TABLE merging ADD COLUMN first_run INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE merging ADD COLUMN last_run INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE merging ADD COLUMN frozen_to_run INTEGER NOT NULL DEFAULT 0;
+
+-- About how many timers are in the orders and in the runs: it decides when there are runs. After a migration in the middle of
+-- a merge it is wrong by a part of a layer.
+ALTER TABLE merging ADD COLUMN merged_timers INTEGER NOT NULL DEFAULT 0;
+UPDATE merging SET merged_timers = (SELECT count(*) FROM timer_keys);

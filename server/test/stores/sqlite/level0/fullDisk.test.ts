@@ -1,10 +1,10 @@
-// A disk that is full at any step of a commit, a freeze, a slice or the end of a merge. The step fails as a whole, in the
+// A disk that is full at any step of a commit, a freeze, a slice or the end of a merge or of a move of runs. The step fails as a whole, in the
 // file and in memory, and can be repeated when there is room again.
 import { expect, test } from "bun:test"
 import { codeOf } from "../../../../src/stores/sqlite/failures.ts"
 import { Lookup } from "../../../../src/stores/sqlite/Lookup.ts"
 import { faultsOfOrders } from "../../../../src/stores/sqlite/level0/faultsOfOrders.ts"
-import { Merge } from "../../../../src/stores/sqlite/level0/Merge.ts"
+import { mergingOf } from "../../../../src/stores/sqlite/level0/MergeWork.ts"
 import { openOrders } from "../../../../src/stores/sqlite/level0/openOrders.ts"
 import { idsOfWriter } from "../../../../src/stores/sqlite/level0/pendingIds.ts"
 import { ReaderOrders } from "../../../../src/stores/sqlite/level0/ReaderOrders.ts"
@@ -23,7 +23,7 @@ test("a full disk at any step of a commit or a merge changes nothing, and the st
     const orders = openOrders(database, folder.database)
     const lookup = new Lookup(database, idsOfWriter(orders))
     const writer = new Writer(orders, lookup)
-    const merge = new Merge(orders)
+    const { merge, runMoves } = mergingOf(orders, 3)
     const readerOrders = new ReaderOrders(database, { isReadOnly: false })
     const stored: Array<ReturnType<typeof sampleTimer>> = []
     let failures = 0
@@ -58,6 +58,9 @@ test("a full disk at any step of a commit or a merge changes nothing, and the st
       doneAtLast(() => merge.freeze())
       for (let slice = random.below(8); slice > 0; slice--)
         doneAtLast(() => merge.slice(1 + random.below(40)))
+      // Runs of some rounds stay.
+      for (let slice = runMoves.isDue ? random.below(6) : 0; slice > 0; slice--)
+        doneAtLast(() => runMoves.slice(1 + random.below(40)))
     }
     expect(failures).toBeGreaterThan(rounds / 4)
     const checked = () => {
@@ -72,6 +75,8 @@ test("a full disk at any step of a commit or a merge changes nothing, and the st
     }
     checked()
     merge.finish()
+    checked()
+    while (runMoves.slice(40) !== undefined) {}
     checked()
   } finally {
     database.close()

@@ -73,7 +73,7 @@ test("a journal that cannot be read is damage, and the store does not start", as
   for (const entries of ["[1,2", "[1,2,3]", '["a","b",3,4,5,6,7,8,9]', "{}"]) {
     edit((database) => {
       database.run("DELETE FROM journal")
-      database.run("INSERT INTO journal (seq, entries) SELECT merged_seq + 1, ? FROM level0", [entries])
+      database.run("INSERT INTO journal (seq, entries) SELECT merged_seq + 1, ? FROM merging", [entries])
     })
     const failure = await Effect.runPromise(
       Effect.scoped(Effect.flip(Layer.build(sqliteAt(folder.database, { shards: 1 })))),
@@ -82,7 +82,7 @@ test("a journal that cannot be read is damage, and the store does not start", as
   }
   edit((database) => {
     database.run("DELETE FROM journal")
-    database.run("INSERT INTO journal (seq, entries) SELECT merged_seq + 2, '[]' FROM level0")
+    database.run("INSERT INTO journal (seq, entries) SELECT merged_seq + 2, '[]' FROM merging")
   })
   const failure = await Effect.runPromise(
     Effect.scoped(Effect.flip(Layer.build(sqliteAt(folder.database, { shards: 1 })))),
@@ -222,7 +222,7 @@ test("one slice removes only a few large rows of the journal", () => {
   edit((database) => {
     const insert = database.prepare("INSERT INTO journal (seq, entries) VALUES (?, ?)")
     for (let seq = 1; seq <= 5; seq++) insert.run(seq, " ".repeat(1 << 20))
-    database.run("UPDATE level0 SET frozen_seq = 5, merged_seq = 5")
+    database.run("UPDATE merging SET frozen_seq = 5, merged_seq = 5")
   })
   withOrders((orders, database) => {
     const merge = new Merge(orders)

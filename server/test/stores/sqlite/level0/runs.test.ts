@@ -2,18 +2,23 @@
 // file is answered with. The suites with small layers (merging.test.ts) and the cuts (cutPoints.test.ts) have runs, too.
 import type { Database } from "bun:sqlite"
 import { afterEach, beforeEach, expect, test } from "bun:test"
+import type { Timer } from "../../../../src/domain/Timer.ts"
 import { keyOf } from "../../../../src/domain/TimerKey.ts"
+import { Lookup } from "../../../../src/stores/sqlite/Lookup.ts"
 import { faultsOfOrders } from "../../../../src/stores/sqlite/level0/faultsOfOrders.ts"
 import { Merge, MergeContradiction } from "../../../../src/stores/sqlite/level0/Merge.ts"
+import { MergeWork, mergingOf } from "../../../../src/stores/sqlite/level0/MergeWork.ts"
 import type { Place } from "../../../../src/stores/sqlite/level0/Move.ts"
 import { openOrders } from "../../../../src/stores/sqlite/level0/openOrders.ts"
+import { idsOfWriter } from "../../../../src/stores/sqlite/level0/pendingIds.ts"
 import { ReaderOrders } from "../../../../src/stores/sqlite/level0/ReaderOrders.ts"
 import { RunMoves } from "../../../../src/stores/sqlite/level0/RunMoves.ts"
 import { type RunLimits, smallRuns, usualRuns } from "../../../../src/stores/sqlite/level0/Runs.ts"
 import type { WriterOrders } from "../../../../src/stores/sqlite/level0/WriterOrders.ts"
 import { openForWriting } from "../../../../src/stores/sqlite/openDatabase.ts"
+import { Writer } from "../../../../src/stores/sqlite/Writer.ts"
 import { type TemporaryFolder, temporaryFolder } from "../../../../testkit/sqlite.ts"
-import { sampleTimer } from "../../../../testkit/timers.ts"
+import { putOf, sampleTimer } from "../../../../testkit/timers.ts"
 
 let folder: TemporaryFolder
 beforeEach(() => {
@@ -191,7 +196,8 @@ test("a reader asks no more runs than there are", () =>
     rig.merge()
     const reader = new ReaderOrders(rig.database, { isReadOnly: false })
     const runs = () => reader.atOneInstant(() => reader.shown.runs)
-    expect(runs()).toBe(1)
+    // Statements are made for a few numbers of runs.
+    expect(runs()).toBe(4)
     movedWhole(rig.orders)
     expect(runs()).toBe(0)
   }))
@@ -240,6 +246,101 @@ test("in large orders, a run writes less than a fifth of the pages that the same
     expect(toRun).toBeLessThan(direct / 5)
   }))
 
+test("runs whose entries follow each other are moved as fast as others", () =>
+  withRig((rig) => {
+    for (const run of ["a", "b", "c"]) {
+      rig.create(...Array.from({ length: 20 }, (_, index) => `${run}-${10 + index}`))
+      rig.merge({ ...smallRuns, fromTimers: 0 })
+    }
+    const moves = new RunMoves(rig.orders, smallRuns)
+    expect([moves.slice(15), moves.slice(15), moves.slice(15), moves.slice(15), moves.slice(15)]).toEqual([
+      15, 15, 15, 15, 0,
+    ])
+    expect(rig.count("run")).toEqual([0, 60, 60])
+  }))
+
+test("a key of a run cannot be created a second time", () =>
+  withRig((rig) => {
+    const writer = new Writer(rig.orders, new Lookup(rig.database, idsOfWriter(rig.orders)))
+    const [first, second] = [sampleTimer({ timerId: "a" }), sampleTimer({ timerId: "b" })]
+    const insert = (timer: Timer) => writer.insertNew(0, [timer])
+    const stored = (timer: Timer) => {
+      expect(insert(timer)).toEqual(["stored"])
+      rig.merge()
+    }
+    stored(first)
+    stored(second)
+    expect(rig.count("run")).toEqual([1, 1, 1])
+    expect([insert(first), insert(second)]).toEqual([["missed"], ["missed"]])
+    const put = putOf(sampleTimer({ timerId: "b", fireAt: second.fireAt + 1 }))
+    const { answers } = writer.write([{ shard: 0, epoch: 0, items: [put] }])
+    expect(answers).toMatchObject([{ result: "written", answers: [{ result: "replaced" }] }])
+    expect(rig.database.query("SELECT count(*) FROM timers").values()).toEqual([[2]])
+  }))
+
+test("a program of the version before that still has the file open cannot write any more", () =>
+  withRig((rig) => {
+    // What its statements name.
+    expect(() => rig.database.query("SELECT frozen_seq, merged_seq FROM main.level0")).toThrow(
+      "no such table",
+    )
+  }))
+
+test("runs are moved after calls if there are enough of them, and others only after a long rest", () =>
+  withRig((rig) => {
+    const merging = mergingOf(rig.orders, 3)
+    const work = new MergeWork(merging, rig.orders, { isHeld: true }, { moves: 3 })
+    const afterCall = () =>
+      work.afterCall((error) => {
+        throw error
+      })
+    try {
+      let most = 0
+      for (let timer = 0; timer < 300; timer++) {
+        rig.create(`t-${timer}`)
+        afterCall()
+        most = Math.max(most, rig.count("run")[0] ?? 0)
+      }
+      expect(most).toBeGreaterThan(3)
+      expect(most).toBeLessThan(60)
+      expect((rig.count("timer")[0] ?? 0) + (rig.count("run")[0] ?? 0)).toBeGreaterThan(280)
+    } finally {
+      work.close()
+    }
+  }))
+
+test("a move that began in a rest does not go on under load, unless there are enough runs", () =>
+  withRig((rig) => {
+    rig.create("a")
+    rig.merge()
+    rig.create("b", "c")
+    rig.merge()
+    const moves = new RunMoves(rig.orders, smallRuns)
+    moves.slice(1)
+    expect(moves.isDue).toBe(false)
+    rig.create("d", "e")
+    rig.merge()
+    expect(moves.isDue).toBe(true)
+  }))
+
+test("doctor finds keys that are missing in the filter of their run", () =>
+  withRig((rig) => {
+    const writer = new Writer(rig.orders, new Lookup(rig.database, idsOfWriter(rig.orders)))
+    for (const timerId of ["a", "b"]) {
+      writer.insertNew(0, [sampleTimer({ timerId })])
+      rig.merge()
+    }
+    const faults = () => {
+      const reader = new ReaderOrders(rig.database, { isReadOnly: false })
+      return reader.atOneInstant(() => faultsOfOrders(reader))
+    }
+    expect(faults()).toEqual([])
+    rig.database.run("UPDATE runs SET filter = zeroblob(8)")
+    rig.database.run("DETACH l0a")
+    rig.database.run("DETACH l0b")
+    expect(faults()).toEqual(["the filter of run 1 lacks 1 of its ids"])
+  }))
+
 test("an entry that is in a run and in the orders stops the move", () =>
   withRig((rig) => {
     rig.create("a")
@@ -257,7 +358,7 @@ test("doctor names entries of runs that do not exist", () =>
     rig.merge()
     rig.create("b")
     rig.merge()
-    rig.database.run("UPDATE level0 SET first_run = last_run + 1")
+    rig.database.run("UPDATE merging SET first_run = last_run + 1")
     const reader = new ReaderOrders(rig.database, { isReadOnly: false })
     expect(reader.atOneInstant(() => faultsOfOrders(reader))).toContain(
       "the order of ids has 1 in runs that do not exist",
