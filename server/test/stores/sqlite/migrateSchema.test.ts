@@ -18,6 +18,7 @@ test("a migration in several slices writes every timer into each order, and says
         rowsOfSlice: 1_000,
         tellEveryMs: 0,
       })
+      expect(database.query("SELECT merged_timers FROM merging").values()).toEqual([[timers]])
     }
     const what = `timers.db is migrated from schema version ${versionBefore} to ${migrations.length}`
     const percents = [15, 30, 33, 48, 63, 66, 81, 96, 100]

@@ -20,6 +20,8 @@ const usualLayerBytes = 32 << 20
 export interface LayerLimits {
   readonly moves?: number | undefined
   readonly bytes?: number | undefined
+  /** How long nobody writes before all runs are moved. */
+  readonly restMs?: number | undefined
 }
 
 /** Such a slice takes about 5 ms. */
@@ -53,7 +55,7 @@ const firstMoved = 500
 
 const quietMs = 250
 /** Runs are moved early only after so long a rest, because few runs share few pages with the orders. */
-const quietForRunsMs = 10_000
+const usualRestMs = 10_000
 const oldestMs = 10_000
 const betweenSlicesMs = 5
 const afterBusyMs = 1_000
@@ -76,6 +78,7 @@ export class MergeWork {
   readonly #layerBytes: number
   readonly #sliceEntries: number
   readonly #rowsOwedMost: number
+  readonly #restMs: number
   readonly #afterQuietSlice: () => void
   #calls = 0
   #movesBefore = 0
@@ -101,13 +104,14 @@ export class MergeWork {
     /** Called after work that no call is followed by, because that work fills the log, too. */
     afterQuietSlice: () => void = () => {},
   ) {
-    const { moves: layerMoves = usualLayerMoves, bytes = usualLayerBytes } = limits
+    const { moves: layerMoves = usualLayerMoves, bytes = usualLayerBytes, restMs = usualRestMs } = limits
     this.#merge = merge
     this.#runMoves = runMoves
     this.#orders = orders
     this.#lock = lock
     this.#layerMoves = layerMoves
     this.#layerBytes = bytes
+    this.#restMs = restMs
     this.#sliceEntries = layerMoves < mostUneven ? 1 : usualSliceEntries
     this.#rowsOwedMost = layerMoves < mostUneven ? 2 * removedARow : usualRowsOwed
     this.#seqBefore = orders.journal.knownSeq
@@ -119,7 +123,7 @@ export class MergeWork {
   afterStart(onError: (error: unknown) => void): void {
     if (!this.#lock.isHeld || this.#orders.journal.runs === 0) return
     this.#lastCallAt = performance.now()
-    this.#wake(quietForRunsMs, onError)
+    this.#wake(this.#restMs, onError)
   }
 
   /** Must be called after a call was answered. */
@@ -239,7 +243,7 @@ export class MergeWork {
     this.#merge.freeze()
     let done = this.#merge.slice(this.#sliceEntries)
     if (done === undefined && this.#orders.journal.runs > 0) {
-      if (quietForMs < quietForRunsMs) return quietForRunsMs - quietForMs
+      if (quietForMs < this.#restMs) return this.#restMs - quietForMs
       done = this.#sliceOfRuns()
     }
     if (done === undefined) return undefined

@@ -17,6 +17,7 @@ import { type RunLimits, smallRuns, usualRuns } from "../../../../src/stores/sql
 import type { WriterOrders } from "../../../../src/stores/sqlite/level0/WriterOrders.ts"
 import { openForWriting } from "../../../../src/stores/sqlite/openDatabase.ts"
 import { Writer } from "../../../../src/stores/sqlite/Writer.ts"
+import { eventually } from "../../../../testkit/eventually.ts"
 import { type TemporaryFolder, temporaryFolder } from "../../../../testkit/sqlite.ts"
 import { putOf, sampleTimer } from "../../../../testkit/timers.ts"
 
@@ -105,6 +106,16 @@ const withRig = (work: (rig: Rig) => void): void => {
   const { database, lock } = openForWriting({ path: folder.database, shards: 1 })
   try {
     work(new Rig(database))
+  } finally {
+    database.close()
+    lock.close()
+  }
+}
+
+const withRigAsync = async (work: (rig: Rig) => Promise<void>): Promise<void> => {
+  const { database, lock } = openForWriting({ path: folder.database, shards: 1 })
+  try {
+    await work(new Rig(database))
   } finally {
     database.close()
     lock.close()
@@ -307,6 +318,47 @@ test("runs are moved after calls if there are enough of them, and others only af
     } finally {
       work.close()
     }
+  }))
+
+test("a service that rests moves all runs, also those that it finds at its start", () =>
+  withRigAsync(async (rig) => {
+    const merging = mergingOf(rig.orders, 3)
+    let slices = 0
+    const lock = { isHeld: true }
+    const limits = { moves: 3, restMs: 10 }
+    const fail = (error: unknown) => {
+      throw error
+    }
+    for (const begin of ["afterStart", "afterCall"] as const) {
+      rig.create(`${begin}-a`)
+      rig.merge()
+      rig.create(`${begin}-b`)
+      rig.merge()
+      expect([rig.orders.journal.runs > 0, merging.runMoves.isDue]).toEqual([true, false])
+      const work = new MergeWork(merging, rig.orders, lock, limits, () => slices++)
+      if (begin === "afterCall") rig.create("c")
+      work[begin](fail)
+      await eventually("all runs are moved", () => rig.orders.journal.runs === 0 || undefined)
+      work.close()
+      expect(rig.count("run")).toEqual([0, 0, 0])
+      expect(slices).toBeGreaterThan(3)
+    }
+  }))
+
+test("runs are moved when they have a fifth of all timers, within bounds", () =>
+  withRig((rig) => {
+    const limits = { ...smallRuns, movedFrom: { least: 2, most: 20 }, mostRuns: 50, fromTimers: 0 }
+    const ids = (name: string, count: number) =>
+      Array.from({ length: count }, (_, index) => `${name}-${index}`)
+    rig.create(...ids("old", 40))
+    rig.merge(usualRuns)
+    const moves = new RunMoves(rig.orders, limits)
+    const dueAfter = (timers: number): boolean => {
+      rig.create(...ids(`new-${timers}`, timers))
+      rig.merge(limits)
+      return moves.isDue
+    }
+    expect([dueAfter(9), dueAfter(4)]).toEqual([false, true])
   }))
 
 test("a move that began in a rest does not go on under load, unless there are enough runs", () =>
