@@ -14,11 +14,13 @@ import type {
   CountQuery,
   DueQuery,
   HistogramQuery,
+  ListFilter,
   ListQuery,
 } from "../../ports/TimerStore.ts"
 import { CountWalk } from "../CountWalk.ts"
 import { HistogramWalk } from "../HistogramWalk.ts"
 import type { WalkPlace } from "../ListLane.ts"
+import { wordOf } from "../ListOrder.ts"
 import { ListWalk } from "../ListWalk.ts"
 import type { DuePack, WalkedPack } from "./calls.ts"
 import type { Lookup } from "./Lookup.ts"
@@ -115,11 +117,11 @@ export class Reader {
   }
 
   count(query: CountQuery): Sliced<Counted> {
-    return this.#inSlices(this.#count(new CountWalk(query, true)))
+    return this.#inSlices(this.#count(new CountWalk(query, this.#canCount(query))))
   }
 
   histogram(query: HistogramQuery): Sliced<CountedBuckets> {
-    return this.#inSlices(this.#histogram(new HistogramWalk(query, true)))
+    return this.#inSlices(this.#histogram(new HistogramWalk(query, this.#canCount(query))))
   }
 
   scan(scans: ReadonlyArray<Scan>): ReadonlyArray<ReadonlyArray<ScannedHead>> {
@@ -235,6 +237,11 @@ export class Reader {
       if (last.done) return last.value
       yield
     }
+  }
+
+  /** A count by word looks each key up in every run, so it must run in slices. */
+  #canCount(query: ListFilter): boolean {
+    return this.#orders.shown.runs === 0 || wordOf(query) === undefined
   }
 
   #query(sql: string): Statement {

@@ -37,7 +37,8 @@ const noneOverdue: StoreReport["overdue"] = { count: 0, worst: [] }
 export const examineFile = (path: string, options: ExamineOptions): FileReport => {
   const { database, schemaVersion } = openBeside(path)
   try {
-    const orders = hasTable(database, "journal")
+    // In files of earlier versions they are not compared.
+    const orders = hasTable(database, "merging")
       ? new ReaderOrders(database, { isReadOnly: true })
       : undefined
     database.run("BEGIN")

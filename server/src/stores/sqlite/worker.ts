@@ -94,7 +94,6 @@ const serveWriter = (): Served => {
   const merging = new MergeWork({ merge, runMoves }, orders, mayMerge, limits, () =>
     checkpoints.afterCommit(breakDown),
   )
-  merging.afterStart(breakDown)
   const leases = new Leases(database, writer, lock)
   const documents = new DocumentTable(database)
   const files = new OpenedFiles(options.path)
@@ -116,6 +115,7 @@ const serveWriter = (): Served => {
     release: ({ shard, epoch }) => leases.release(shard, epoch),
     writeDocument: (asked) => documents.write(asked, (work) => writer.transaction(work)),
   }
+  merging.afterStart(breakDown)
   return {
     calls: { ...calls },
     beforeAnswer: () => {

@@ -1,8 +1,9 @@
 // The migration of a file with many timers: it copies their orders in slices, and says how far it is.
 import { Database } from "bun:sqlite"
 import { expect, test } from "bun:test"
-import { migrateSchema } from "../../../src/stores/sqlite/migrateSchema.ts"
+import { applicationId, migrateSchema } from "../../../src/stores/sqlite/migrateSchema.ts"
 import { migrations } from "../../../src/stores/sqlite/migrations/all.ts"
+import { examineFile } from "../../../src/stores/sqlite/SqliteDoctor.ts"
 import { fileBeforeLevel0, pendingIn, versionBefore } from "../../../testkit/beforeLevel0.ts"
 import { temporaryFolder } from "../../../testkit/sqlite.ts"
 
@@ -33,3 +34,19 @@ test("a migration in several slices writes every timer into each order, and says
     folder.dispose()
   }
 }, 60_000)
+
+test("doctor examines a file of the version before the runs", () => {
+  const folder = temporaryFolder()
+  try {
+    {
+      using database = new Database(folder.database, { create: true })
+      for (const sql of migrations.slice(0, 9)) database.run(sql)
+      database.run(`PRAGMA application_id = ${applicationId}`)
+      database.run("PRAGMA user_version = 9")
+    }
+    const examined = { isFull: false, overdueBeforeMs: 0, overdueBeforeMsIfPaused: 0 }
+    expect(examineFile(folder.database, examined)).toMatchObject({ schemaVersion: 9, faults: [] })
+  } finally {
+    folder.dispose()
+  }
+})

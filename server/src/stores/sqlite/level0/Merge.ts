@@ -6,8 +6,8 @@
 // the key of an ended one. Every statement has the same result however often it is executed. An entry of a key that
 // belongs to another row would mean that a key has two pending timers: then the merge stops, and the process ends.
 //
-// If the orders are large, the entries of new timers go into a run instead (Runs.ts). Whether their keys belong to rows in
-// other places is seen when the run is moved.
+// If the orders are large, the entries of new timers go into a run instead (Runs.ts). If such a key also has an entry in another
+// place, the move of the run finds it.
 import type { Statement } from "bun:sqlite"
 import { prepareAll } from "../prepareAll.ts"
 import { bitsOf, KeyFilter } from "./KeyFilter.ts"
@@ -36,7 +36,7 @@ interface Progress {
   readonly passes: Array<Pass>
   readonly created: number
   readonly ended: number
-  /** The keys that were written into the run. */
+  /** The keys that were written. It is stored if they are in a run. */
   readonly filter: KeyFilter
   /** The entries of the first pass, in parts that are sorted one after the other, each with the next entry to write. */
   sorted: Array<{ readonly entries: ReadonlyArray<Entry>; next: number }>

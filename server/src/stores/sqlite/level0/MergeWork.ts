@@ -44,9 +44,12 @@ const mostRemovingMs = 10
 const unevenEntriesAMove = [0, 5, 1, 12, 3]
 const mostUneven = 100
 
-/** How long a call waits for merges, as long as these keep up, and then for moves of runs. */
+/** Merges of a call stop after this time, unless the layer is too full. */
 const mostMs = 20
+/** Then moves of runs go on until so long after the beginning, but at least one slice is done. */
 const mostWithMovesMs = 30
+/** A disk that was slow for long should not keep later calls waiting. */
+const mostRunDebt = 25_000
 
 /** A slice of a move has as many entries as take about so long. Before the first one nobody knows how fast the disk is. */
 const movingMs = 6
@@ -101,7 +104,7 @@ export class MergeWork {
     orders: WriterOrders,
     lock: Pick<ProcessLock, "isHeld">,
     limits: LayerLimits = {},
-    /** Called after work that no call is followed by, because that work fills the log, too. */
+    /** Called after work that is not followed by a call, because it fills the log, too. */
     afterQuietSlice: () => void = () => {},
   ) {
     const { moves: layerMoves = usualLayerMoves, bytes = usualLayerBytes, restMs = usualRestMs } = limits
@@ -138,12 +141,14 @@ export class MergeWork {
     }
     // First, because what follows may find the file busy.
     if (this.#waitingSince !== undefined) this.#wake(quietMs, onError)
+    this.#runDebt = this.#runMoves.isDue ? Math.min(mostRunDebt, this.#runDebt + moved * movedAMove) : 0
+    this.#movesSinceRemoval += moved
     if (this.#orders.journal.frozen === undefined && this.#fullness >= 1) this.#merge.freeze()
     if (this.#orders.journal.frozen !== undefined) this.#debt += moved * this.#pace()
     const startedAt = performance.now()
     this.#payDebt(startedAt + mostMs)
-    this.#moveRuns(moved, startedAt + mostWithMovesMs)
-    this.#shortenJournal(moved)
+    this.#moveRuns(startedAt + mostWithMovesMs)
+    this.#shortenJournal()
   }
 
   close(): void {
@@ -172,13 +177,7 @@ export class MergeWork {
   }
 
   /** Moves entries of runs, if there are enough runs. At least one slice, because runs cost reads. */
-  #moveRuns(moved: number, deadline: number): void {
-    if (moved === 0) return
-    if (!this.#runMoves.isDue) {
-      this.#runDebt = 0
-      return
-    }
-    this.#runDebt += moved * movedAMove
+  #moveRuns(deadline: number): void {
     while (this.#runDebt >= this.#movedASlice) {
       const entries = this.#sliceOfRuns()
       // A step without entries also takes time.
@@ -201,11 +200,10 @@ export class MergeWork {
   }
 
   /** Removes merged rows of the journal if enough should be removed by now. If there are none, none are owed. */
-  #shortenJournal(moved: number): void {
+  #shortenJournal(): void {
     const { knownSeq } = this.#orders.journal
     this.#rowsOwed += removedARow * (knownSeq - this.#seqBefore)
     this.#seqBefore = knownSeq
-    this.#movesSinceRemoval += moved
     if (this.#rowsOwed < this.#rowsOwedMost && this.#movesSinceRemoval < usualMovesBetween) return
     this.#movesSinceRemoval = 0
     const deadline = performance.now() + mostRemovingMs

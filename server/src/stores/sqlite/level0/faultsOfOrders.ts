@@ -48,7 +48,7 @@ export const faultsOfOrders = (followed: ReaderOrders): ReadonlyArray<string> =>
     }
     return faults
   })
-  return [...ofOrders, ...entriesOfNoRun(database), ...faultsOfFilters(database)]
+  return [...ofOrders, ...entriesOfNoRun(database), ...faultsOfRuns(database)]
 }
 
 /** Nobody would read them. */
@@ -65,9 +65,15 @@ const entriesOfNoRun = (database: Database): ReadonlyArray<string> =>
 const numberOf = (database: Database, sql: string): number =>
   Number(database.query(sql).values()[0]?.[0] ?? 0)
 
-/** A key that its filter lacks would look unused. */
-const faultsOfFilters = (database: Database): ReadonlyArray<string> => {
+/** A store with a run that has no row does not start, and a key that its filter lacks would look unused. */
+const faultsOfRuns = (database: Database): ReadonlyArray<string> => {
   const faults: Array<string> = []
+  const lost = numberOf(
+    database,
+    `SELECT last_run - first_run + 1 - (SELECT count(*) FROM main.runs WHERE run BETWEEN first_run AND last_run)
+      FROM main.merging WHERE one = 1`,
+  )
+  if (lost > 0) faults.push(`${lost} of the runs that are in use have no row in the table runs`)
   for (const [run, bytes] of database.query("SELECT run, filter FROM main.runs").values()) {
     const filter = new KeyFilter(bytes as Uint8Array)
     const uuids = database.query(

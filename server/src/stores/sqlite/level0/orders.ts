@@ -1,5 +1,5 @@
-// Where statements find the entries of pending timers: in the layers of the reader, from the newest to the oldest, in the
-// runs, and in the tables below them. A layer hides each id that it has moved in all levels below it. Runs and tables
+// Where statements find the entries of pending timers: in the layers of the reader, from the newest to the oldest, and below
+// them in the tables and the runs. A layer hides each id that it has moved in all levels below it. Tables and runs
 // hide nothing, because each entry is in one of them only.
 
 /** The attached databases of a reader. */
@@ -31,7 +31,8 @@ const levelsOf = ({ layers, runs }: Levels, order: PendingOrder): ReadonlyArray<
     from: `main.run_${order} AS e`,
     conditions: [`e.run = ${runAt(index)}`, ...hidden],
   }))
-  return [...ofLayers, ...ofRuns, { from: `main.timer_${order} AS e`, conditions: hidden }]
+  // Most timers of a large store are in the tables, so a look for one key finds them there first.
+  return [...ofLayers, { from: `main.timer_${order} AS e`, conditions: hidden }, ...ofRuns]
 }
 
 /** The number of a run in use, or NULL. Statements do not name it, because they are prepared once for each number of runs. */
@@ -39,9 +40,9 @@ const runAt = (index: number): string =>
   `(SELECT first_run + ${index} FROM main.merging WHERE one = 1 AND first_run + ${index} <= last_run)`
 
 /** For how many runs there are statements. */
-const askedRuns = [0, 4, 12, 32, 64, 96, 128]
+const askedRuns = [0, 4, 12, 32, 64, 96]
 
-/** So many runs are asked if there are this many: a statement takes milliseconds to prepare, and a run that does not exist nothing. */
+/** So many runs are asked if there are this many: a statement takes milliseconds to prepare, and a run that does not exist costs nearly nothing. */
 export const runsAsked = (runs: number): number => askedRuns.find((asked) => asked >= runs) ?? runs
 
 const hiddenBy = (layers: ReadonlyArray<LayerName>): ReadonlyArray<string> =>

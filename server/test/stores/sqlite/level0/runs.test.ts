@@ -417,6 +417,19 @@ test("doctor names entries of runs that do not exist", () =>
     )
   }))
 
+test("doctor counts the runs that have no row", () =>
+  withRig((rig) => {
+    rig.create("a")
+    rig.merge()
+    rig.create("b")
+    rig.merge()
+    rig.database.run("DELETE FROM runs")
+    const reader = new ReaderOrders(rig.database, { isReadOnly: false })
+    expect(reader.atOneInstant(() => faultsOfOrders(reader))).toContain(
+      "1 of the runs that are in use have no row in the table runs",
+    )
+  }))
+
 test("a run without its filter is damage", () =>
   withRig((rig) => {
     rig.create("a")
