@@ -9,6 +9,8 @@ import { postCreates } from "./P2.ts"
 import { fireAtOnce } from "./P6.ts"
 
 const connections = 64
+/** All processes have made their timers by then. */
+const burstAfterMs = (timers: number): number => 5_000 + timers / 5
 const kinds = ["P2, creates over HTTP", "P4, due at once", "P6, webhooks due at once"] as const
 type Kind = (typeof kinds)[number]
 
@@ -61,7 +63,9 @@ const createOverHttp = async (timers: number, processes: number): Promise<number
 const fireInProcess = async (timers: number, processes: number): Promise<number> => {
   const [system] = punctual
   if (system === undefined) throw new Error("Punctual on SQLite is not among the systems")
-  const work = { work: "burst", timers: timers / processes, leadMs: 120_000 } as const
+  // One instant for all, because bursts that follow each other would not share the cores.
+  const dueAtMs = Date.now() + burstAfterMs(timers)
+  const work = { work: "burst", timers: timers / processes, leadMs: 120_000, dueAtMs } as const
   return await addUp(
     Array.from({ length: processes }, async () => (await system.run(work)).perSecond ?? Number.NaN),
   )

@@ -38,11 +38,11 @@ export const P1: Benchmark = {
       verdicts: [
         ...(scale.withPeers
           ? [
-              atLeast("SQLite, of the best peer", bestOf(peers), 1.5),
+              atLeast("SQLite, of the best peer", bestOf(peers), 1.3),
               atLeast(
                 "SQLite, of the best peer whose creates are also on disk",
                 bestOf(peers.filter(({ isOnDisk }) => isOnDisk)),
-                1.5,
+                1.3,
               ),
             ]
           : []),

@@ -27,7 +27,13 @@ export type Work =
   /** Creates of a thousand timers per call, by this number of callers at once. */
   | { readonly work: "createMany"; readonly timers: number; readonly callers: number }
   /** Many timers due in the same instant. A system may take up to `leadMs` to create them. */
-  | { readonly work: "burst"; readonly timers: number; readonly leadMs: number }
+  | {
+      readonly work: "burst"
+      readonly timers: number
+      readonly leadMs: number
+      /** For bursts in several processes, which must compete. Otherwise as soon as the timers can be created. */
+      readonly dueAtMs?: number
+    }
   /**
    * An even rate of timers while others are pending: as many as asked for, or as many as the system can create within
    * `fillWithinMs`. `leadMs` has the same meaning as for a burst.
@@ -105,13 +111,13 @@ const createBatches = async (system: System, timers: number, callers: number): P
 
 const burst = async (
   system: System,
-  { timers, leadMs }: Extract<Work, { work: "burst" }>,
+  { timers, leadMs, dueAtMs: askedDueAtMs }: Extract<Work, { work: "burst" }>,
 ): Promise<Result> => {
   const firings = new Firings()
   await system.start(firings.note)
   const intake = await warmUpBurst(system, firings, warmUpOf(timers))
   // The estimate uses the rate of the small run, which was slower than the large run will be.
-  const dueAtMs = Date.now() + Math.min(leadMs, neededMs(timers, intake))
+  const dueAtMs = askedDueAtMs ?? Date.now() + Math.min(leadMs, neededMs(timers, intake))
   const all = Array.from({ length: timers }, () => ({ id: randomUUID(), dueAtMs }))
   firings.expect(all)
   const added = await addAll(system, all, fillers, dueAtMs - quietMs)

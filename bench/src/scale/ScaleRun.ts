@@ -94,7 +94,8 @@ const measured = async (
   progress: Progress,
 ): Promise<ScaleRun> => {
   const scale = scaleOf(isQuick)
-  await using service = await Service.start(store)
+  // The highest level is at the default limit of a namespace.
+  await using service = await Service.start(store, { TIMER_MAX_PENDING_PER_NAMESPACE: "100000000" })
   await using receiver = await Receiver.start()
   const run = new Run(service, receiver, { ...scale, hasFile: store === "sqlite" }, progress)
   const levels: Array<Level> = []
