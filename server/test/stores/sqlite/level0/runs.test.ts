@@ -60,6 +60,14 @@ class Rig {
     merge.finish()
   }
 
+  /** Timer a, whose entries are in the orders, and timer b, whose entries are in a run. */
+  createOneInRun(): void {
+    this.create("a")
+    this.merge()
+    this.create("b")
+    this.merge()
+  }
+
   /** How many entries each table has: keys, due times by shard, due times by namespace. */
   count(tables: "run" | "timer"): ReadonlyArray<number> {
     return ["keys", "dues", "times"].map((order) =>
@@ -201,10 +209,7 @@ test("the writer finds the keys of runs, also after another one has written and 
 
 test("a reader asks no more runs than there are", () =>
   withRig((rig) => {
-    rig.create("a")
-    rig.merge()
-    rig.create("b")
-    rig.merge()
+    rig.createOneInRun()
     const reader = new ReaderOrders(rig.database, { isReadOnly: false })
     const runs = () => reader.atOneInstant(() => reader.shown.runs)
     // Statements are made for a few numbers of runs.
@@ -395,10 +400,7 @@ test("doctor finds keys that are missing in the filter of their run", () =>
 
 test("an entry that is in a run and in the orders stops the move", () =>
   withRig((rig) => {
-    rig.create("a")
-    rig.merge()
-    rig.create("b")
-    rig.merge()
+    rig.createOneInRun()
     rig.database.run("INSERT INTO timer_keys SELECT namespace, timer_id, id FROM run_keys")
     expect(() => movedWhole(rig.orders)).toThrow(MergeContradiction)
     expect(rig.count("run")).toEqual([1, 1, 1])
@@ -406,10 +408,7 @@ test("an entry that is in a run and in the orders stops the move", () =>
 
 test("doctor names entries of runs that do not exist", () =>
   withRig((rig) => {
-    rig.create("a")
-    rig.merge()
-    rig.create("b")
-    rig.merge()
+    rig.createOneInRun()
     rig.database.run("UPDATE merging SET first_run = last_run + 1")
     const reader = new ReaderOrders(rig.database, { isReadOnly: false })
     expect(reader.atOneInstant(() => faultsOfOrders(reader))).toContain(
@@ -419,10 +418,7 @@ test("doctor names entries of runs that do not exist", () =>
 
 test("doctor counts the runs that have no row", () =>
   withRig((rig) => {
-    rig.create("a")
-    rig.merge()
-    rig.create("b")
-    rig.merge()
+    rig.createOneInRun()
     rig.database.run("DELETE FROM runs")
     const reader = new ReaderOrders(rig.database, { isReadOnly: false })
     expect(reader.atOneInstant(() => faultsOfOrders(reader))).toContain(
@@ -432,10 +428,7 @@ test("doctor counts the runs that have no row", () =>
 
 test("a run without its filter is damage", () =>
   withRig((rig) => {
-    rig.create("a")
-    rig.merge()
-    rig.create("b")
-    rig.merge()
+    rig.createOneInRun()
     rig.database.run("DELETE FROM runs")
     expect(() => openOrders(rig.database, folder.database)).toThrow("run 1 of the orders is missing")
   }))
