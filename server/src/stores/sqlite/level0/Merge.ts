@@ -8,7 +8,8 @@
 //
 // If the orders are large, the entries of new timers go into a run instead (Runs.ts). If such a key also has an entry in another
 // place, the move of the run finds it.
-import type { Statement } from "bun:sqlite"
+import type { Changes, Statement } from "bun:sqlite"
+import type { TimerKey } from "../../../domain/Timer.ts"
 import { prepareAll } from "../prepareAll.ts"
 import { bitsOf, KeyFilter } from "./KeyFilter.ts"
 import { quietTransaction } from "./quietTransaction.ts"
@@ -95,7 +96,7 @@ export class Merge {
     const written = this.#written(mostEntries)
     if (written !== "merged") return written
     this.#progress = undefined
-    this.#orders.journal.leaveFrozen()
+    this.#orders.leaveFrozen()
     return 0
   }
 
@@ -175,9 +176,8 @@ export class Merge {
     const run = row.from === undefined ? this.#orders.journal.frozenRun : undefined
     switch (name) {
       case "removeKey":
-        for (const from of this.#orders.runs.of(key)) {
-          if (this.#sql.removeRunKey.run(from, key.namespace, key.timerId, id).changes === 1) return
-        }
+        if (this.#wasInRun(key, (from) => this.#sql.removeRunKey.run(from, key.namespace, key.timerId, id)))
+          return
         this.#sql.removeKey.run(key.namespace, key.timerId, id)
         return
       case "writeKey": {
@@ -190,9 +190,7 @@ export class Merge {
         throw new MergeContradiction(`the key of the row ${id} of timers belongs to another row`)
       }
       case "removeDue":
-        for (const from of this.#orders.runs.of(key)) {
-          if (this.#sql.removeRunDue.run(from, shard, fireAt, fireId, id).changes === 1) return
-        }
+        if (this.#wasInRun(key, (from) => this.#sql.removeRunDue.run(from, shard, fireAt, fireId, id))) return
         this.#sql.removeDue.run(shard, fireAt, fireId, id)
         return
       case "writeDue":
@@ -200,15 +198,21 @@ export class Merge {
         else this.#sql.writeRunDue.run(run, shard, fireAt, fireId, id, key.namespace)
         return
       case "removeTime":
-        for (const from of this.#orders.runs.of(key)) {
-          if (this.#sql.removeRunTime.run(from, key.namespace, fireAt, fireId, id).changes === 1) return
-        }
+        if (
+          this.#wasInRun(key, (from) => this.#sql.removeRunTime.run(from, key.namespace, fireAt, fireId, id))
+        )
+          return
         this.#sql.removeTime.run(key.namespace, fireAt, fireId, id)
         return
       case "writeTime":
         if (run === undefined) this.#sql.writeTime.run(key.namespace, fireAt, fireId, id, shard)
         else this.#sql.writeRunTime.run(run, key.namespace, fireAt, fireId, id, shard)
     }
+  }
+
+  /** Whether `remove` has removed the entry from a run. */
+  #wasInRun(key: TimerKey, remove: (run: number) => Changes): boolean {
+    return this.#orders.runs.of(key).some((run) => remove(run).changes === 1)
   }
 
   /** All entries are written. */

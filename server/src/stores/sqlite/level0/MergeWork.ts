@@ -63,12 +63,14 @@ const oldestMs = 10_000
 const betweenSlicesMs = 5
 const afterBusyMs = 1_000
 
+const isForTests = (layerMoves = usualLayerMoves): boolean => layerMoves < mostUneven
+
 /** What merges a store, and moves its runs. With small layers, for tests, there are also small runs. */
 export const mergingOf = (
   orders: WriterOrders,
   layerMoves?: number,
 ): { readonly merge: Merge; readonly runMoves: RunMoves } => {
-  const limits = layerMoves !== undefined && layerMoves < mostUneven ? smallRuns : usualRuns
+  const limits = isForTests(layerMoves) ? smallRuns : usualRuns
   return { merge: new Merge(orders, limits), runMoves: new RunMoves(orders, limits) }
 }
 
@@ -78,6 +80,7 @@ export class MergeWork {
   readonly #orders: WriterOrders
   readonly #lock: Pick<ProcessLock, "isHeld">
   readonly #layerMoves: number
+  readonly #isForTests: boolean
   readonly #layerBytes: number
   readonly #sliceEntries: number
   readonly #rowsOwedMost: number
@@ -115,10 +118,11 @@ export class MergeWork {
     this.#layerMoves = layerMoves
     this.#layerBytes = bytes
     this.#restMs = restMs
-    this.#sliceEntries = layerMoves < mostUneven ? 1 : usualSliceEntries
-    this.#rowsOwedMost = layerMoves < mostUneven ? 2 * removedARow : usualRowsOwed
+    this.#isForTests = isForTests(layerMoves)
+    this.#sliceEntries = this.#isForTests ? 1 : usualSliceEntries
+    this.#rowsOwedMost = this.#isForTests ? 2 * removedARow : usualRowsOwed
     this.#seqBefore = orders.journal.knownSeq
-    this.#movedASlice = layerMoves < mostUneven ? 1 : firstMoved
+    this.#movedASlice = this.#isForTests ? 1 : firstMoved
     this.#afterQuietSlice = afterQuietSlice
   }
 
@@ -162,7 +166,7 @@ export class MergeWork {
   }
 
   #pace(): number {
-    if (this.#layerMoves >= mostUneven) return entriesAMove
+    if (!this.#isForTests) return entriesAMove
     return unevenEntriesAMove[this.#calls++ % unevenEntriesAMove.length] ?? entriesAMove
   }
 
@@ -190,7 +194,7 @@ export class MergeWork {
     const startedAt = performance.now()
     const entries = this.#runMoves.slice(this.#movedASlice)
     const tookMs = performance.now() - startedAt
-    if (this.#sliceEntries === usualSliceEntries && entries === this.#movedASlice) {
+    if (!this.#isForTests && entries === this.#movedASlice) {
       const fitting = (entries * movingMs) / Math.max(1, tookMs)
       // Not at once: one slow slice says little.
       const next = Math.round((this.#movedASlice + fitting) / 2)

@@ -73,7 +73,7 @@ export class RunMoves {
         return 0
       })
       if (order === undefined) {
-        journal.leaveRuns(lastRun)
+        this.#orders.leaveRuns(lastRun)
         this.#progress = undefined
       } else if (moved === 0) this.#progress = { ...this.#progress, orders: further }
       return moved

@@ -61,7 +61,7 @@ export class Runs {
     return this.#runs.reduce((sum, { timers }) => sum + timers, 0)
   }
 
-  /** Reads the runs that are not known yet. Must run inside a transaction. */
+  /** Reads the runs that are not known yet. */
   follow({ firstRun, lastRun }: JournalState): void {
     if (this.#runs.at(0)?.number === firstRun && this.#runs.at(-1)?.number === lastRun) return
     if (this.#runs.length === 0 && firstRun > lastRun) return

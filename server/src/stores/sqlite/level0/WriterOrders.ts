@@ -134,6 +134,18 @@ export class WriterOrders {
     return hasFound
   }
 
+  /** The frozen layer is in the tables. Its run, if it has one, can be asked at once. */
+  leaveFrozen(): void {
+    this.journal.leaveFrozen()
+    this.runs.follow(this.journal.state)
+  }
+
+  /** The runs up to this one are in the orders. */
+  leaveRuns(lastMoved: number): void {
+    this.journal.leaveRuns(lastMoved)
+    this.runs.follow(this.journal.state)
+  }
+
   move(move: Move): void {
     this.#apply(this.journal.upper, move)
     this.#made.push(move)

@@ -207,6 +207,19 @@ test("the writer finds the keys of runs, also after another one has written and 
     expect(idOf(other, "b")).toBeUndefined()
   }))
 
+test("the writer knows a run from the end of its merge, and forgets it at the end of its move", () =>
+  withRig((rig) => {
+    rig.create("a")
+    rig.merge()
+    rig.create("b")
+    const merge = new Merge(rig.orders, smallRuns)
+    merge.freeze()
+    while (rig.orders.journal.frozen !== undefined) merge.slice(1)
+    expect([rig.orders.runs.idOf(keyOf("shop", "b")), rig.orders.runs.timers]).toEqual([2, 1])
+    movedWhole(rig.orders)
+    expect(rig.orders.runs.timers).toBe(0)
+  }))
+
 test("a reader asks no more runs than there are", () =>
   withRig((rig) => {
     rig.createOneInRun()
